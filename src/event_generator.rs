@@ -24,7 +24,7 @@ use bias::BiasedByJets;
 pub use bias::JetBias;
 use lund::LundCut;
 pub use lund::LundLegs;
-use mebridge_densities::{Densities, Radiator, StrongCoupling};
+use mebridge_densities::{Densities, FormFactor, PhotonPairs, Radiator, StrongCoupling};
 use mebridge_gpu_sampler::check;
 use mebridge_lhe::record_bytes;
 use mebridge_phasespace::cuts::{Rule, Window};
@@ -174,8 +174,28 @@ pub enum BeamRequest {
         #[serde(default)]
         ion: Option<[u32; 2]>,
     },
+    /// An electron with densities of electrons.
+    Lepton {
+        /// File of the densities, as accepted by [`Densities::leptons`].
+        densities: PathBuf,
+        /// Whether the beam is a positron, with densities of positrons.
+        #[serde(default)]
+        anti: bool,
+    },
     /// A beam that stays intact and radiates photons: `proton`, `electron` or `muon`, or their antiparticles.
     Photons(#[serde(with = "RadiatorName")] Radiator),
+    /// A proton that stays intact in an ultraperipheral collision with another one: `edff` or `chff`.
+    Ultraperipheral(#[serde(with = "FormFactorName")] FormFactor),
+}
+
+/// Serialises [`FormFactor`] by MG5aMC's names.
+#[derive(Deserialize, Serialize)]
+#[serde(remote = "FormFactor")]
+enum FormFactorName {
+    #[serde(rename = "edff")]
+    ElectricDipole,
+    #[serde(rename = "chff")]
+    Charge,
 }
 
 /// Serialises [`Radiator`] by name.
@@ -250,7 +270,6 @@ const AT_ONCE: usize = 4096;
 /// Properties of channels that GPUs do not support.
 const BIASED: &str = "a bias";
 const LUND: &str = "a cut on emissions (ptlund)";
-const IONS: &str = "densities of ions";
 const FRAMED: &str = "matrix elements in the rest frame of some particles (me_frame)";
 const COUNTED: &str = "what channels count for $ or for widths below small_width_treatment";
 
@@ -477,7 +496,6 @@ impl EventGenerator {
             Some(_) if factors.iter().any(Option::is_some) => Some(COUNTED.to_owned()),
             Some(_) if biased => Some(BIASED.to_owned()),
             Some(_) if request.lund.is_some() => Some(LUND.to_owned()),
-            Some(_) if integrand.beams.iter().any(Beam::is_ion) => Some(IONS.to_owned()),
             Some(_) if is_framed => Some(FRAMED.to_owned()),
             Some(_) => check(&integrand).err().map(|unknown| unknown.to_string()),
             None => None,
@@ -982,7 +1000,10 @@ impl Request {
         Ok(Common {
             energy: self.energy,
             rapidity: self.rapidity,
-            beams: beams(&self.beams()?)?,
+            beams: beams(
+                &self.beams()?,
+                [self.rapidity, -self.rapidity].map(|y| 0.5 * self.energy * y.exp()),
+            )?,
             running: RunningCoupling::Table(Arc::new(coupling)),
             scale: self.scale,
             clustering: self.clustering.clone(),
@@ -1029,6 +1050,16 @@ impl BeamRequest {
         }
     }
 
+    /// The file of its densities.
+    pub fn file_mut(&mut self) -> Option<&mut PathBuf> {
+        match self {
+            BeamRequest::Hadron { densities, .. } | BeamRequest::Lepton { densities, .. } => {
+                Some(densities)
+            }
+            _ => None,
+        }
+    }
+
     fn open(&self) -> Result<Option<Arc<Densities>>, Failure> {
         Ok(match self {
             BeamRequest::Parton => None,
@@ -1039,18 +1070,35 @@ impl BeamRequest {
                     None => found,
                 }))
             }
+            BeamRequest::Lepton { densities, anti } => {
+                Some(Arc::new(Densities::leptons(densities, *anti)?))
+            }
             BeamRequest::Photons(of) => Some(Arc::new(Densities::photons(*of))),
+            BeamRequest::Ultraperipheral(_) => {
+                return Err(
+                    wrong("both beams are of an ultraperipheral collision, or none").into(),
+                );
+            }
         })
     }
 }
 
-/// Opens both beams with their densities.
-fn beams([first, second]: &[BeamRequest; 2]) -> Result<[Beam; 2], Failure> {
+/// Opens both beams, with these energies in GeV, with their densities.
+fn beams(requests: &[BeamRequest; 2], energies: [f64; 2]) -> Result<[Beam; 2], Failure> {
+    let [first, second] = requests;
+    if let (BeamRequest::Ultraperipheral(form), true) = (first, first == second) {
+        let pairs = Arc::new(PhotonPairs::new(*form, energies));
+        return Ok([0, 1].map(|_| Beam::PhotonPair(pairs.clone())));
+    }
     let one = first.open()?;
     let other = match first.has_densities_of(second) {
         true => one.clone(),
         false => second.open()?,
     };
+    let is_lepton = |of: &Option<Arc<Densities>>| of.as_ref().is_some_and(|of| of.is_of_lepton());
+    if is_lepton(&one) != is_lepton(&other) {
+        return Err(wrong("both beams have densities of leptons, or none").into());
+    }
     let beam = |densities: Option<Arc<Densities>>, anti: bool| {
         densities.map_or(Beam::Parton, |densities| Beam::Densities {
             densities,

@@ -261,7 +261,7 @@ fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure
                 .into());
             }
             Beam::Parton => {}
-            Beam::Densities { .. } => {
+            Beam::Densities { .. } | Beam::PhotonPair(_) => {
                 let missing = codes.into_iter().filter(|&code| beam.place(code).is_none());
                 let missing: Vec<i32> = missing.collect();
                 if !missing.is_empty() {
@@ -482,6 +482,7 @@ fn group_of(
         Orders::Own | Orders::Both => ([0, 1], common.rapidity),
     };
     let beams = match of_legs.map(|beam| common.beams[beam].is_parton()) {
+        [false, false] if common.beams.iter().all(Beam::is_lepton) => Beams::Leptons,
         [false, false] => Beams::Both,
         [false, true] => Beams::First,
         [true, false] => Beams::Second,

@@ -68,7 +68,9 @@ impl Run {
             elements.push(MatrixElement {
                 process,
                 masses: bridge.masses(),
-                mirrored: !common.beams[0].is_parton() && codes[0] != codes[1],
+                mirrored: !common.beams[0].is_parton()
+                    && !common.beams[0].is_lepton()
+                    && codes[0] != codes[1],
                 windows: windows(&codes),
                 rules: Vec::new(),
                 clustered: ClusteredLines::default(),
@@ -190,7 +192,7 @@ fn hadron(slope: Slope) -> Beam {
 
 fn anti(beam: &Beam) -> Beam {
     match beam {
-        Beam::Parton => Beam::Parton,
+        Beam::Parton | Beam::PhotonPair(_) => beam.clone(),
         Beam::Densities { densities, anti } => Beam::Densities {
             densities: densities.clone(),
             anti: !anti,
@@ -529,6 +531,74 @@ fn photons_are_radiated_by_beams() {
         };
         size * shape * PICOBARN * flux(of[0], x1) * flux(of[1], x2)
     });
+    agrees(found, wanted);
+}
+
+/// The text of an `eepdf.f` whose components are constants times powers of 1 - x: those of electrons and positrons.
+fn eepdf(constants: [[f64; 4]; 2]) -> String {
+    let mut text = String::new();
+    for (kind, of) in [(2, constants[0]), (1, constants[1])] {
+        for (n, value) in (1..).zip(of) {
+            text += &format!("      function eepdf_{n}_{kind}_{kind}(y,z)\n");
+            for (name, low, high) in [
+                ("yv", 0.1, 0.9),
+                ("zv", 5.0, 15.0),
+                ("(gridv(iny,  1),iny=1,2)", value, value),
+                ("(gridv(iny,  2),iny=1,2)", value, value),
+            ] {
+                text += &format!("      data {name}/\n     # {low:e},\n     # {high:e}/\n");
+            }
+        }
+    }
+    text
+}
+
+/// Pairs of muons of photons in the s channel: the cross section is 4 pi alpha^2 / 3 s.
+#[test]
+fn muon_pairs_of_electrons_that_radiated() {
+    let constants = [[0.06, 0.3, 0.02, 0.4], [0.05, 0.03, 0.2, 0.5]];
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("eepdf.f");
+    std::fs::write(&file, eepdf(constants)).expect("a file");
+    let beam = |anti: bool| Beam::Densities {
+        densities: Arc::new(Densities::leptons(&file, anti).expect("densities")),
+        anti: false,
+    };
+    let (energy, scale, least) = (240.0, 100.0f64, 30.0);
+    let common = Common {
+        energy,
+        beams: [beam(true), beam(false)],
+        scale: fixed(scale),
+        ..protons()
+    };
+    let cut = |_: &[i32]| {
+        vec![Window::new(
+            Observable::Mass,
+            vec![vec![2, 3]],
+            least,
+            f64::INFINITY,
+        )]
+    };
+    let mut run = Run::new("e+ e- > mu+ mu- / z h", &common, cut);
+    let found = cross_section(&mut run, 40_000, 2);
+    let beta = 0.007_562_397 / PI * (2.0 * (scale / 0.511e-3).ln() - 1.0);
+    let (tau, alpha, steps) = ((least / energy).powi(2), 1.0 / 132.507, 400);
+    let mut wanted = 0.0;
+    for n in 0..4 {
+        // Positrons lost energy to the other bunch in the last two components, electrons in every second one.
+        let [first, second] = [n / 2, n % 2].map(|lost| beta + f64::from(lost) / 3.0);
+        let product = constants[1][n as usize] * constants[0][n as usize];
+        let inner = |from: f64, power: f64, of: &dyn Fn(f64) -> f64| -> f64 {
+            let range = (1.0 - from).powf(power);
+            let x = |i: i32| {
+                let t = (f64::from(i) + 0.5) / f64::from(steps) * range;
+                1.0 - t.powf(1.0 / power)
+            };
+            (0..steps).map(|i| of(x(i)) / x(i)).sum::<f64>() * range / power / f64::from(steps)
+        };
+        wanted += product * inner(tau, first, &|x1| inner(tau / x1, second, &|_| 1.0));
+    }
+    wanted *= 4.0 * PI * alpha * alpha / 3.0 / (energy * energy) * PICOBARN;
     agrees(found, wanted);
 }
 

@@ -79,7 +79,7 @@ class Refusals(Folder):
             ("20 ptj", "line 1: '20 ptj' is no entry; write VALUE = NAME"),
             ("many = ptj", "ptj is 'many'; it must be a number"),
             ("2 = ickkw", "ickkw = 2 cannot be honoured; set it to 0 or 1"),
-            ("2 = lpp1\n2 = lpp2\nedff = pdlabel", "pdlabel = edff cannot be honoured for lpp1 = 2; set it to iww"),
+            ("2 = lpp1\n2 = lpp2\neva = pdlabel", "pdlabel = eva cannot be honoured for lpp1 = 2; set it to iww"),
             ("3 = lpp1\n0 = lpp2", "lpp1 = 3 and lpp2 = 0 cannot be honoured; one has to be 1"),
             ("mine = bias_module", "bias_module = mine cannot be honoured"),
             ("0 = dynamical_scale_choice", "dynamical_scale_choice = 0 cannot be honoured; set it to 1, 2, 3, 4 or -1"),

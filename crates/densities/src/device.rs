@@ -72,6 +72,7 @@ impl Densities {
             rule,
             level: _,
             ion: _,
+            leptons: _,
         } = self;
         let (rule, scale) = match *rule {
             Interpolation::Lhapdf => (0, 0.0),

@@ -5,6 +5,8 @@
 //! | grids of LHAPDF 6 (`lhagrid1`, A. Buckley et al., arXiv:1412.7420) | logarithmic bicubic, continued outside |
 //! | `NNPDF23*.grid` in `lib/Pdfdata` of an MG5aMC output | as `NNPDFDriver.f` there |
 //! | `cteq6*.tbl` in the same folder (J. Pumplin et al., hep-ph/0201195) | as `Ctq6Pdf.f` there |
+//! | `eepdf.f` in `Source/PDF/lep_densities` of an output (S. Frixione et al., arXiv:2108.10261) | as `dfint.f` there |
+//! | photons of both protons of ultraperipheral collisions (arXiv:2207.03012) | formulas and interpolation, as `gammaUPC` there |
 //! | photons of protons (V. M. Budnev et al., Phys. Rept. 15 (1975) 181) and leptons (S. Frixione et al., hep-ph/9310350) | formulas, as `PhotonFlux.f` there |
 //!
 //! Values of all grids are sums over four knots in x and four in Q, with weights that are polynomials of degree 3 in
@@ -17,20 +19,24 @@ mod cteq;
 pub mod device;
 mod evaluate;
 mod interpolation;
+mod leptons;
 mod lhapdf;
 mod nnpdf;
 mod outside;
 mod photons;
 mod table;
 mod text;
+mod ultraperipheral;
 
 use std::path::{Path, PathBuf};
 
 pub use coupling::{StrongCoupling, evolved};
 use evaluate::DensityPoints;
 use interpolation::Interpolation;
+use leptons::Leptons;
 use mebridge_simd::{Level, dispatch};
 use table::DensityGrid;
+pub use ultraperipheral::{FormFactor, PhotonPairs};
 
 /// An error in a file of densities.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +72,7 @@ pub struct Densities {
     rule: Interpolation,
     level: Level,
     ion: Option<Ion>,
+    leptons: Option<Leptons>,
 }
 
 /// Composition of an ion.
@@ -107,6 +114,7 @@ impl Densities {
             rule,
             level,
             ion: None,
+            leptons: None,
         }
     }
 
@@ -152,6 +160,29 @@ impl Densities {
         }
     }
 
+    /// Reads the densities of an electron beam, or of a positron beam if `anti`, from an `eepdf.f` of MG5aMC.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has another format.
+    pub fn leptons(file: &Path, anti: bool) -> Result<Self> {
+        leptons::read(file, anti)
+    }
+
+    /// Returns whether these are the densities of a lepton beam, which rise as (1 - x)^-0.95 towards x = 1:
+    /// [`Densities::evaluate`] has 1 - x in place of x, of which no digit may be lost. GPUs do not support them.
+    pub fn is_of_lepton(&self) -> bool {
+        self.leptons.is_some()
+    }
+
+    /// Returns the number of components of each density. The density of partons of both beams is the sum over
+    /// components of the products of theirs, in the same order.
+    pub fn components(&self) -> usize {
+        match &self.leptons {
+            Some(_) => leptons::COMPONENTS,
+            None => 1,
+        }
+    }
+
     /// The photons that a beam radiates, with virtualities up to Q^2.
     pub fn photons(of: Radiator) -> Self {
         photons::density(of)
@@ -164,28 +195,41 @@ impl Densities {
 
     /// The range of x of the grid; 0 to 1 without a grid.
     pub fn range_of_x(&self) -> [f64; 2] {
+        if let Some(leptons) = &self.leptons {
+            return leptons.range_of_x();
+        }
         let knots = self.tables.first().map(|table| &table.x);
         knots.map_or([0.0, 1.0], |knots| [knots[0], knots[knots.len() - 1]])
     }
 
     /// The range of Q^2 of the grid, GeV^2; unbounded without a grid.
     pub fn range_of_q2(&self) -> [f64; 2] {
+        if let Some(leptons) = &self.leptons {
+            return leptons.range_of_q2();
+        }
         let ends = self.tables.first().zip(self.tables.last());
         ends.map_or([0.0, f64::INFINITY], |(first, last)| {
             [first.q2[0], last.q2[last.q2.len() - 1]]
         })
     }
 
-    /// Evaluates x f(x, Q) of all flavours at each point: `values[point * codes.len() + flavour]`.
+    /// Evaluates x f(x, Q) of all flavours at each point: `values[point * codes.len() + flavour]`, or of all components
+    /// of the only flavour. For lepton beams `x` has 1 - x.
     ///
     /// Outside the grid, LHAPDF's densities are continued as by its `ContinuationExtrapolator`, NNPDF's keep the value
-    /// at the boundary, and those of CTEQ6 are extrapolated from the last knots. Above x = 1, all are zero.
+    /// at the boundary, and those of CTEQ6 and of leptons are extrapolated from the last knots. Above x = 1, all are zero.
     ///
     /// # Panics
     /// If the array lengths do not match.
     pub fn evaluate(&self, x: &[f64], q2: &[f64], values: &mut [f64]) {
         assert_eq!(x.len(), q2.len(), "an x and a Q^2 for each point");
-        assert_eq!(values.len(), x.len() * self.codes.len(), "all flavours");
+        let each = self.codes.len() * self.components();
+        assert_eq!(values.len(), x.len() * each, "all flavours");
+        if let Some(leptons) = &self.leptons {
+            let points = x.iter().zip(q2).zip(values.chunks_exact_mut(each));
+            points.for_each(|((&rest, &q2), values)| leptons.evaluate(rest, q2, values));
+            return;
+        }
         let points = DensityPoints {
             tables: &self.tables,
             rule: self.rule,

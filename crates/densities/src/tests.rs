@@ -1,5 +1,5 @@
 use super::axis::{Axis, cubic, hermite};
-use super::{Densities, Radiator, StrongCoupling, evolved};
+use super::{Densities, FormFactor, PhotonPairs, Radiator, StrongCoupling, evolved};
 use mebridge_simd::Level;
 use std::path::PathBuf;
 
@@ -535,5 +535,214 @@ fn photons_are_those_of_fortran() {
                 );
             }
         }
+    }
+}
+
+/// The text of an `eepdf.f` with grids of two x and two scales: `value` of the component, of whether the beam is a
+/// positron, of x and of ln(Q / mass).
+fn eepdf(value: impl Fn(usize, bool, f64, f64) -> f64) -> String {
+    let (x, q) = ([0.25, 0.75], [8.0, 16.0]);
+    let number = |n: f64| format!("{n:.17e}").replace('e', "D");
+    let list = |name: &str, numbers: &[f64]| {
+        let words: Vec<String> = numbers.iter().map(|n| number(*n)).collect();
+        let [first, rest @ ..] = &words[..] else {
+            unreachable!("numbers")
+        };
+        let rest: String = rest
+            .iter()
+            .map(|word| format!(",\n     # {word}"))
+            .collect();
+        format!("      data {name}/\n     # {first}{rest}/\n")
+    };
+    let mut text = "      function eepdf_tilde(y,Q2,icom,ipart,ibeam)\n      real*8 y\n".to_owned();
+    for (component, kind) in (1..=4).flat_map(|n| ["1_1", "1_2", "2_2"].map(|kind| (n, kind))) {
+        text += &format!("      function eepdf_{component}_{kind}(y,z)\n");
+        text += &list("yv", &x);
+        text += &list("zv", &q);
+        for (row, q) in (1..).zip(q) {
+            let values = x.map(|x| value(component, kind == "1_1", x, q));
+            text += &list(&format!("(gridv(iny, {row:2}),iny=1,100)"), &values);
+        }
+        text += "      data firsttime/.true./\n      end\n";
+    }
+    text
+}
+
+/// Components are bilinear functions times powers of 1 - x, which has all digits, within the grid and outside.
+#[test]
+fn leptons_are_powers_of_what_is_missing() {
+    let value = |n: usize, anti: bool, x: f64, z: f64| {
+        (n as f64 + f64::from(anti)) * (1.0 + 0.5 * x) * (3.0 + z)
+    };
+    let (_folder, file) = named("eepdf.f", &eepdf(value));
+    let rest = [
+        1e-290, 1e-100, 1e-17, 1e-12, 1e-3, 0.4, 0.9, 0.5, 1.0, 1.5, -0.1,
+    ];
+    let z = [
+        8.0, 9.0, 10.0, 16.0, 12.0, 18.0, 7.0, 13.3, 9.0, 9.0, 9.0f64,
+    ];
+    let mass = 0.511e-3;
+    let q2 = z.map(|z| (mass * z.exp()).powi(2));
+    for (anti, powers) in [(false, [0.0, 1.0, 0.0, 1.0]), (true, [0.0, 0.0, 1.0, 1.0])] {
+        let of = Densities::leptons(&file, anti).unwrap();
+        assert_eq!(
+            (of.codes(), of.components()),
+            (&[if anti { -11 } else { 11 }][..], 4)
+        );
+        assert!(of.is_of_lepton());
+        assert_eq!(of.range_of_x(), [0.25, 1.0]);
+        let ends = of.range_of_q2().map(|q2| (q2.sqrt() / mass).ln());
+        assert!((ends[0] - 8.0).abs() < 1e-12 && (ends[1] - 16.0).abs() < 1e-12);
+        let mut found = vec![1.0; 4 * rest.len()];
+        of.evaluate(&rest, &q2, &mut found);
+        for (k, (rest, z)) in rest.into_iter().zip(z).enumerate() {
+            let beta = 0.007_562_397 / std::f64::consts::PI * (2.0 * z - 1.0);
+            let x = 1.0 - rest;
+            for n in 0..4 {
+                let power = beta - 1.0 + powers[n] / 3.0;
+                let wanted = match (0.0..1.0).contains(&rest) {
+                    true => x * value(n + 1, anti, x, z) * rest.powf(power),
+                    false => 0.0,
+                };
+                let found = found[4 * k + n];
+                assert!(
+                    (found - wanted).abs() <= 1e-11 * wanted,
+                    "{rest} {found:e} {wanted:e}"
+                );
+            }
+        }
+        let mut undefined = [1.0; 4];
+        of.evaluate(&[f64::NAN], &[100.0], &mut undefined);
+        assert!(undefined[0].is_nan());
+    }
+}
+
+/// Electrons of which none is lost: the integral of the density is 1.
+#[test]
+fn leptons_are_as_many_as_in_the_beam() {
+    let beta = |z: f64| 0.007_562_397 / std::f64::consts::PI * (2.0 * z - 1.0);
+    let value = |n: usize, _: bool, _: f64, z: f64| if n == 1 { beta(z) } else { 0.0 };
+    let (_folder, file) = named("eepdf.f", &eepdf(value));
+    let of = Densities::leptons(&file, false).unwrap();
+    for z in [9.0, 12.0, 15.0f64] {
+        let (q2, count) = ((0.511e-3 * z.exp()).powi(2), 1000);
+        let mut sum = 0.0;
+        for i in 0..count {
+            // The density is flat in this power of 1 - x.
+            let t = (f64::from(i) + 0.5) / f64::from(count);
+            let rest = t.powf(1.0 / beta(z));
+            let mut found = [0.0; 4];
+            of.evaluate(&[rest], &[q2], &mut found);
+            assert_eq!(found[1..], [0.0; 3]);
+            if rest < 1.0 {
+                let slope = rest / t / beta(z);
+                sum += found[0] / (1.0 - rest) * slope / f64::from(count);
+            }
+        }
+        assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+    }
+}
+
+#[test]
+fn spoiled_leptons_are_refused() {
+    let text = eepdf(|n, _, _, _| n as f64);
+    for (spoiled, said) in [
+        (
+            text.replace("eepdf_3_2_2", "eepdf_9_2_2"),
+            "the function eepdf_3_2_2 is missing",
+        ),
+        (
+            text.replacen("data zv/", "data nothing/", 30),
+            "needs two scales",
+        ),
+        (
+            text.replace("7.5", "1.5"),
+            "are not positive ascending numbers",
+        ),
+        (
+            text.replacen("(gridv(iny,  2)", "nothing(", 30),
+            "has 2 values for 2 x and 2 scales",
+        ),
+        (
+            text.replace("2.50000000000000000D-1", "x"),
+            "is not a finite number",
+        ),
+        (eepdf(|_, _, _, _| 0.0), "the first component is 0"),
+        ("nothing".to_owned(), "the function eepdf_1_2_2 is missing"),
+    ] {
+        let (_folder, file) = named("eepdf.f", &spoiled);
+        let error = Densities::leptons(&file, false).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+/// Values of `PhotonPhotonFlux_pp` in MG5aMC 3.5.7's `ElasticPhotonPhotonFlux.f90`.
+#[test]
+fn pairs_of_photons_are_those_of_fortran() {
+    let wanted = [
+        (
+            1.1633331020958796e-6,
+            0.11416939935102446,
+            1054.3224938049113,
+        ),
+        (
+            0.09691837851497331,
+            1.0684692851801346e-7,
+            19824.735702651327,
+        ),
+        (
+            6.239874893995281e-7,
+            1.0299485917420113e-6,
+            5_003_256_217.665_149,
+        ),
+        (
+            1.4586793735711411e-6,
+            0.0046969838057271725,
+            128613.34192513775,
+        ),
+        (
+            4.207972212137076e-5,
+            4.235031147218856e-6,
+            10517641.894702462,
+        ),
+        (
+            5.950334978334113e-8,
+            0.0005714707570799646,
+            52_944_720.056_931_47,
+        ),
+    ];
+    let pairs = PhotonPairs::new(FormFactor::ElectricDipole, [6500.0; 2]);
+    for (first, second, wanted) in wanted {
+        let found = pairs.at([first, second]);
+        assert!(
+            (found / wanted - 1.0).abs() < 1e-11,
+            "{found:e} for {wanted:e}"
+        );
+    }
+}
+
+/// Protons that can come close to each other have fewer photons than independent ones of `PhotonFlux.f`, and hardly
+/// fewer at small x, where distances are large.
+#[test]
+fn pairs_of_photons_are_nearly_products_at_small_x() {
+    let single = Densities::photons(Radiator::Proton);
+    let pairs = [FormFactor::ElectricDipole, FormFactor::Charge];
+    for form in pairs {
+        let pairs = PhotonPairs::new(form, [6500.0; 2]);
+        let ratio = |x: f64| {
+            let mut one = [0.0];
+            // Virtualities of photons from intact protons end far below this.
+            single.evaluate(&[x], &[10.0], &mut one);
+            pairs.at([x; 2]) * x * x / (one[0] * one[0])
+        };
+        let ratios = [1e-6, 1e-4, 1e-2, 0.1].map(ratio);
+        assert!(ratios.windows(2).all(|two| two[0] > two[1]), "{ratios:?}");
+        assert!(
+            ratios[0] > 0.85 && ratios[0] < 1.0 && ratios[3] < 0.7,
+            "{ratios:?}"
+        );
+        assert_eq!(pairs.at([0.01, 1.1]), 0.0);
+        assert_eq!(pairs.at([0.0, 0.1]), 0.0);
+        assert_eq!(pairs.at([3e-3, 2e-5]), pairs.at([2e-5, 3e-3]));
     }
 }

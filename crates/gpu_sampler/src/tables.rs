@@ -64,6 +64,9 @@ impl Joined {
         if !selections.is_empty() {
             return Err(Unknown("a cut that is a function".to_owned()));
         }
+        if let Some(what) = beams.iter().find_map(Beam::not_on_gpus) {
+            return Err(Unknown(what.to_owned()));
+        }
         let mut words = Words::default();
         let mut rows = 0;
         let mut groups = Vec::new();
@@ -334,7 +337,9 @@ impl DeviceTables {
         let stream = Stream::new(driver)?;
         let mut of = |beam: &Beam| match beam {
             Beam::Densities { densities, .. } => known.densities(&stream, densities),
-            Beam::Parton => UploadedDensities::new(&stream, &OfDensities::default()).map(Arc::new),
+            Beam::Parton | Beam::PhotonPair(_) => {
+                UploadedDensities::new(&stream, &OfDensities::default()).map(Arc::new)
+            }
         };
         let densities = [of(&integrand.beams[0])?, of(&integrand.beams[1])?];
         let coupling = match &integrand.running {

@@ -60,6 +60,24 @@ pub(crate) enum Step {
         whole: Cluster,
         measure: f64,
     },
+    /// Draws the squared energy of lepton beams' partons, of which most points lack hardly anything: see `radiation`.
+    Radiation {
+        random: usize,
+        /// The resonance, which half of the points are for, as in [`Map::BreitWigner`].
+        resonance: Option<Map>,
+        least: usize,
+        /// The largest mass that the cuts allow, GeV.
+        ceiling: f64,
+        to: Cluster,
+        /// The logarithm of the beams' squared energy over the partons'.
+        logarithm: usize,
+    },
+    /// Draws the energy fractions of lepton beams' partons, by a random number that divides the logarithm.
+    Emissions {
+        random: usize,
+        logarithm: usize,
+        measure: f64,
+    },
     /// Computes the momenta of the incoming legs, along z.
     Beams { whole: Cluster, to: [Incoming; 2] },
     /// Draws an isotropic two-body decay: cosine and azimuth.
@@ -89,6 +107,8 @@ pub(crate) enum Step {
 pub enum Beams {
     /// Partons carry fractions of the energies of both beams.
     Both,
+    /// The same for beams whose densities rise steeply towards the whole energy.
+    Leptons,
     /// Only the parton of the first beam carries a fraction.
     First,
     /// Only the parton of the second beam carries a fraction.
@@ -198,6 +218,8 @@ struct Builder<'a> {
     randoms: usize,
     /// The node of all outgoing legs.
     root: usize,
+    /// The slot of [`Step::Radiation`]'s logarithm, once it is drawn.
+    logarithm: Option<usize>,
     /// See [`excess`].
     excess: [f64; 2],
     wrong: Option<Error>,
@@ -223,6 +245,7 @@ impl Channel {
             constants: Vec::new(),
             randoms: 0,
             root: usize::MAX,
+            logarithm: None,
             excess: [0.0; 2],
             wrong: None,
         };
@@ -469,24 +492,10 @@ impl Builder<'_> {
         }
         let whole = self.nodes[root].part;
         if beams.share() {
-            let random = (beams == Beams::Both).then(|| self.random());
             // A single outgoing particle has no other phase-space factor.
             let alone = self.nodes[root].children.is_empty();
-            let heavy = match beams {
-                Beams::First => self.settings.incoming[1] / energy,
-                Beams::Second => self.settings.incoming[0] / energy,
-                _ => 0.0,
-            };
-            self.steps.push(Step::Fractions {
-                random,
-                heavy: heavy * heavy,
-                map: Map::BreitWigner {
-                    square: 0.5,
-                    product: CENTRAL,
-                },
-                whole,
-                measure: if alone { TAU } else { 1.0 } / (energy * energy),
-            });
+            let measure = if alone { TAU } else { 1.0 } / (energy * energy);
+            self.fractions(whole, measure);
         }
         let mut incoming = [self.incoming(), self.incoming()];
         for (one, mass) in incoming.iter_mut().zip(self.settings.incoming) {
@@ -522,6 +531,46 @@ impl Builder<'_> {
         })
     }
 
+    /// Adds the step that draws the energy fractions of the partons.
+    fn fractions(&mut self, whole: Cluster, measure: f64) {
+        let ChannelSettings {
+            energy,
+            beams,
+            incoming,
+            ..
+        } = *self.settings;
+        if beams == Beams::Leptons {
+            let random = self.random();
+            let logarithm = match self.logarithm {
+                Some(drawn) => drawn,
+                // A single outgoing particle.
+                None => self.constant((energy / self.nodes[self.nodes.len() - 1].least).ln() * 2.0),
+            };
+            self.steps.push(Step::Emissions {
+                random,
+                logarithm,
+                measure,
+            });
+            return;
+        }
+        let heavy = match beams {
+            Beams::First => incoming[1] / energy,
+            Beams::Second => incoming[0] / energy,
+            _ => 0.0,
+        };
+        let random = (beams == Beams::Both).then(|| self.random());
+        self.steps.push(Step::Fractions {
+            random,
+            heavy: heavy * heavy,
+            map: Map::BreitWigner {
+                square: 0.5,
+                product: CENTRAL,
+            },
+            whole,
+            measure,
+        });
+    }
+
     fn draw(&mut self, node: usize, energy: f64) {
         let mut siblings = Vec::new();
         let (mut at, mut whole) = (node, None);
@@ -547,8 +596,26 @@ impl Builder<'_> {
         };
         let random = self.random();
         let Node {
-            map, part, legs, ..
+            map,
+            part,
+            legs,
+            resonant,
+            ..
         } = self.nodes[node];
+        self.nodes[node].drawn = true;
+        if node == self.root && self.settings.beams == Beams::Leptons {
+            let logarithm = self.slot(1);
+            self.logarithm = Some(logarithm);
+            self.steps.push(Step::Radiation {
+                random,
+                resonance: resonant.then_some(map),
+                least,
+                ceiling: self.settings.limits.max_mass(legs),
+                to: part,
+                logarithm,
+            });
+            return;
+        }
         self.steps.push(Step::Invariant {
             random,
             map,
@@ -563,7 +630,6 @@ impl Builder<'_> {
                 1.0 / TAU
             },
         });
-        self.nodes[node].drawn = true;
     }
 
     /// The slot of the least mass of a node, given the invariants drawn so far.

@@ -7,6 +7,7 @@ use super::kinematics::{
     opposite, square, sum,
 };
 use super::permutations::Permutation;
+use super::radiation::{self, Range};
 use mebridge_simd::{Level, Simd, Task, dispatch, functions};
 use std::f64::consts::{PI, TAU};
 
@@ -33,7 +34,7 @@ impl Layout {
         4 * self.legs
     }
 
-    /// The energy fraction of the first or the second parton.
+    /// The energy fraction of the first or the second parton; with [`Beams::Leptons`] what it lacks to 1, to all digits.
     pub const fn fraction(self, beam: usize) -> usize {
         4 * self.legs + 1 + beam
     }
@@ -373,6 +374,36 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
                 }
             }
         }
+        Step::Radiation {
+            random: number,
+            resonance,
+            least,
+            ceiling,
+            to,
+            logarithm,
+        } => {
+            let range = Range::new(slots.get(*least), *ceiling, channel.energy);
+            // SAFETY: the caller guarantees the level.
+            let at = unsafe { random.load::<V>(*number, register) };
+            let (part, square) = range.draw(*resonance, at);
+            slots.set(*logarithm, part);
+            slots.set(to.square, square);
+            slots.set(to.mass, square.sqrt());
+            let slope = range.slope(*resonance, part, square);
+            *weight = V::select(range.possible(), *weight * slope, zero);
+        }
+        Step::Emissions {
+            random: number,
+            logarithm,
+            measure,
+        } => {
+            // SAFETY: the caller guarantees the level.
+            let at = unsafe { random.load::<V>(*number, register) };
+            let (parts, slope) = radiation::divide(slots.get(*logarithm), at);
+            *weight = *weight * slope * zero.same(*measure);
+            *fractions = [radiation::missing(parts[0]), radiation::missing(parts[1])];
+            *rapidity = (parts[1] - parts[0]) * zero.same(0.5);
+        }
         Step::Beams { whole, to } => {
             let (s, mass) = (slots.get(whole.square), slots.get(whole.mass));
             slots.set_momentum(whole.momentum, [mass, zero, zero, zero]);
@@ -629,7 +660,12 @@ impl Task<f64> for Invert<'_> {
                 slots.set_momentum(incoming.momentum, p);
             }
             // SAFETY: as above.
-            let fraction = unsafe { self.points.load::<V>(layout.fraction(0), register) };
+            let fractions = unsafe {
+                [
+                    self.points.load::<V>(layout.fraction(0), register),
+                    self.points.load::<V>(layout.fraction(1), register),
+                ]
+            };
             let mut weight = zero.same(1.0);
             for step in &channel.steps {
                 backward(
@@ -639,7 +675,7 @@ impl Task<f64> for Invert<'_> {
                     register,
                     &mut slots,
                     &mut weight,
-                    fraction,
+                    fractions,
                 );
             }
             self.random.store(channel.dimension, register, weight);
@@ -655,7 +691,7 @@ fn backward<V: Simd<Scalar = f64>>(
     register: usize,
     slots: &mut Slots<V>,
     weight: &mut V,
-    fraction: V,
+    fractions: [V; 2],
 ) {
     let zero = weight.same(0.0);
     match step {
@@ -687,11 +723,37 @@ fn backward<V: Simd<Scalar = f64>>(
                 let share =
                     slots.get(whole.square) * zero.same(1.0 / (channel.energy * channel.energy));
                 let logarithm = functions::ln(share);
-                let at = zero.same(1.0) - functions::ln(fraction) / logarithm;
+                let at = zero.same(1.0) - functions::ln(fractions[0]) / logarithm;
                 let (at, slope) = map.inverse(at, zero, zero.same(1.0));
                 *weight = *weight * -logarithm * slope;
                 random.store(*number, register, at);
             }
+        }
+        Step::Radiation {
+            random: number,
+            resonance,
+            least,
+            ceiling,
+            to,
+            logarithm,
+        } => {
+            let range = Range::new(slots.get(*least), *ceiling, channel.energy);
+            let square = slots.get(to.square);
+            let part = radiation::lost(fractions[0]) + radiation::lost(fractions[1]);
+            slots.set(*logarithm, part);
+            random.store(*number, register, range.number(*resonance, part));
+            let slope = range.slope(*resonance, part, square);
+            *weight = V::select(range.possible(), *weight * slope, zero);
+        }
+        Step::Emissions {
+            random: number,
+            logarithm: _,
+            measure,
+        } => {
+            let parts = [radiation::lost(fractions[0]), radiation::lost(fractions[1])];
+            let (at, slope) = radiation::undivide(parts);
+            random.store(*number, register, at);
+            *weight = *weight * slope * zero.same(*measure);
         }
         Step::Beams { .. } => {}
         Step::Decay {

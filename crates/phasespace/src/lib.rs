@@ -13,6 +13,7 @@ mod limits;
 mod map;
 mod observables;
 mod permutations;
+mod radiation;
 mod rows;
 pub mod scales;
 mod weights;

@@ -542,17 +542,52 @@ fn limits_lose_nothing() {
 }
 
 /// Inversion of every map returns the random numbers and the weight, at every level.
+/// The same for lepton beams, whose points lie close to the whole energy, with and without a resonance of all legs.
+#[test]
+fn volumes_of_lepton_beams() {
+    let resonance: [&[&str]; 2] = [&["i0", "i1", "p0"], &["p0", "o0", "o1"]];
+    let resonance = diagram(&[0.0; 2], &[(300.0, 20.0)], &resonance);
+    for (n, diagram) in shapes().into_iter().chain([(2, resonance)]) {
+        let channel = Channel::new(&diagram, &settings(1000.0, Beams::Leptons));
+        let channel = channel.expect("a channel");
+        assert_eq!(channel.dimension(), 3 * n - 2, "{diagram:?}");
+        let (_, points) = draw(&channel, n, Level::best(), MANY);
+        let layout = Layout::new(n + 2);
+        let (mut found, mut least) = (0.0, 1.0);
+        for k in 0..MANY {
+            let of = |row: usize| points.row(row)[k];
+            let s = of(layout.energy_square()) / 1e6;
+            if of(layout.weight()) > 0.0 {
+                found += of(layout.weight()) * s.powi(2 - n as i32) / MANY as f64;
+            }
+            let rest = [0, 1].map(|beam| of(layout.fraction(beam)));
+            least = f64::min(least, rest[0].min(rest[1]));
+            let ratio = (1.0 - rest[1]).ln() - (1.0 - rest[0]).ln();
+            let off = of(layout.rapidity()) + 0.5 * ratio;
+            assert!(off.abs() < 1e-9, "{rest:?} {off}");
+        }
+        assert!(least < 1e-30, "{least}");
+        let wanted = massless(n, 1000.0);
+        let off = (found / wanted - 1.0).abs();
+        assert!(off < 0.03, "{found} for {wanted}: {off} {diagram:?}");
+    }
+}
+
 #[test]
 fn momenta_and_the_way_back() {
-    for level in Level::ALL.into_iter().filter(|level| level.is_supported()) {
+    let levels = Level::ALL.into_iter().filter(|level| level.is_supported());
+    let both = [Beams::Both, Beams::Leptons].into_iter();
+    for (level, beams) in levels.flat_map(|level| both.clone().map(move |beams| (level, beams))) {
         for (n, diagram) in shapes() {
             let masses: Vec<f64> = (0..n).map(|leg| [0.0, 4.7, 80.0][leg % 3]).collect();
             let diagram = Diagram {
                 masses: masses.clone(),
                 ..diagram
             };
-            let channel =
-                Channel::new(&diagram, &settings(1000.0, Beams::Both)).expect("a channel");
+            let channel = Channel::new(&diagram, &settings(1000.0, beams)).expect("a channel");
+            // Two random numbers of lepton beams give the same mass of a resonance.
+            let alone =
+                beams == Beams::Leptons && diagram.propagators.iter().any(|p| p.width > 0.0);
             let (from, points) = draw(&channel, n, level, 500);
             let layout = Layout::new(n + 2);
             let weights = points.row(layout.weight());
@@ -579,7 +614,11 @@ fn momenta_and_the_way_back() {
                         "{square}"
                     );
                 }
-                let share = points.row(layout.fraction(0))[k] * points.row(layout.fraction(1))[k];
+                let [first, second] = [0, 1].map(|beam| match beams {
+                    Beams::Leptons => 1.0 - points.row(layout.fraction(beam))[k],
+                    _ => points.row(layout.fraction(beam))[k],
+                });
+                let share = first * second;
                 assert!((share * 1e6 / (energy * energy) - 1.0).abs() < 1e-9);
             }
             let mut back = Rows::new(channel.dimension() + 1, 500);
@@ -588,7 +627,8 @@ fn momenta_and_the_way_back() {
             for k in (0..500).filter(|&k| weights[k] > 0.0) {
                 count += 1;
                 let weight = back.row(channel.dimension())[k];
-                let of = (0..channel.dimension()).map(|d| (back.row(d)[k] - from.row(d)[k]).abs());
+                let of = (0..if alone { 0 } else { channel.dimension() })
+                    .map(|d| (back.row(d)[k] - from.row(d)[k]).abs());
                 let most = of.fold((weight / weights[k] - 1.0).abs(), f64::max);
                 close += usize::from(most < 1e-7);
             }

@@ -3,7 +3,7 @@
 use crate::run_card::RunCard;
 use crate::text::general;
 use mebridge::{Error, Result};
-use mebridge_densities::Radiator;
+use mebridge_densities::{FormFactor, Radiator};
 use std::path::Path;
 
 /// PDG codes.
@@ -24,6 +24,29 @@ pub const OF_LHAPDF: &str = "lhapdf";
 /// The `pdlabel` of photons from beam particles that stay intact.
 pub const OF_PHOTONS: &str = "iww";
 
+/// The `pdlabel` of photons from both protons of ultraperipheral collisions.
+const OF_PAIRS: [(&str, FormFactor); 2] = [
+    ("edff", FormFactor::ElectricDipole),
+    ("chff", FormFactor::Charge),
+];
+
+/// Returns the form factor of such a `pdlabel`.
+pub fn form_factor(label: &str) -> Option<FormFactor> {
+    let mut known = OF_PAIRS.into_iter();
+    known.find_map(|(known, form)| (known == label).then_some(form))
+}
+
+/// The `pdlabel` of electrons that have radiated; of these the first is without losses in the field of the other bunch.
+pub const LEPTON_SETS: [&str; 6] = [
+    WITHOUT_LOSSES,
+    "cepc240ll",
+    "clic3000ll",
+    "fcce240ll",
+    "fcce365ll",
+    "ilc500ll",
+];
+const WITHOUT_LOSSES: &str = "isronlyll";
+
 /// Both beams.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beams {
@@ -35,6 +58,8 @@ pub struct Beams {
     pub energies: [f64; 2],
     /// For an ion, its numbers of protons and neutrons.
     pub ions: [Option<[u32; 2]>; 2],
+    /// Whether they are leptons with densities of leptons.
+    pub leptons: bool,
 }
 
 /// Returns the particle that radiates photons for an entry `lpp`; `None` if the beam does not radiate.
@@ -95,6 +120,7 @@ impl Beams {
         let ions = [ion(card, 1)?, ion(card, 2)?];
         let codes = [(first, ions[0]), (second, ions[1])];
         let beams = Beams {
+            leptons: are_leptons(card, beams.lpp)?,
             codes: codes.map(|(code, ion)| ion.map_or(code, nucleus)),
             ions,
             energies: [0, 1].map(|beam| beams.energies[beam] / nucleons(ions[beam])),
@@ -119,6 +145,7 @@ impl Beams {
             lpp: ["lpp1", "lpp2"].map(|name| card.integer(name)),
             energies: ["ebeam1", "ebeam2"].map(|name| card.number(name)),
             ions: [None; 2],
+            leptons: false,
         }
     }
 
@@ -132,8 +159,8 @@ impl Beams {
         [0, 1].map(|beam| self.energies[beam] * nucleons(self.ions[beam]))
     }
 
-    /// Checks that masses of hadrons, which are neglected, are small compared to their energies, and that ions are used
-    /// without matching.
+    /// Checks that masses of hadrons, which are neglected, are small compared to their energies, and that only beams of
+    /// which the density of one parton is known are used with matching.
     fn check_masses(&self, card: &RunCard) -> Result<()> {
         let energies = self.energies.into_iter().zip(self.whole_energies());
         for (beam, (energy, whole)) in energies.enumerate() {
@@ -155,8 +182,18 @@ impl Beams {
                         as mass_ion";
             return Err(card.refused(what, cure));
         }
-        if self.has_ions() && (card.integer("ickkw") != 0 || card.number("xqcut") != 0.0) {
-            let what = "ickkw and xqcut are not for beams of ions here".to_owned();
+        let without_matching = match () {
+            () if self.has_ions() => Some("ions"),
+            () if self.leptons => Some("leptons"),
+            () if self.radiated() && form_factor(card.text("pdlabel1")).is_some() => {
+                Some("ultraperipheral collisions")
+            }
+            () => None,
+        };
+        if let Some(of) = without_matching
+            && (card.integer("ickkw") != 0 || card.number("xqcut") != 0.0)
+        {
+            let what = format!("ickkw and xqcut are not for beams of {of} here");
             return Err(card.refused(what, "set both to 0"));
         }
         Ok(())
@@ -175,7 +212,8 @@ impl Beams {
             return same("pdlabel");
         }
         for (beam, (label, lpp)) in (1..).zip(given.into_iter().zip(self.lpp)) {
-            if radiator(lpp).is_some() && label != OF_PHOTONS {
+            let pairs = form_factor(label).is_some() && self.lpp.map(i64::unsigned_abs) == [2; 2];
+            if radiator(lpp).is_some() && label != OF_PHOTONS && !self.leptons && !pairs {
                 let what = format!("pdlabel = {label} cannot be honoured for lpp{beam} = {lpp}");
                 let cure = format!(
                     "set it to {OF_PHOTONS}, which has photons of beams that are left whole, or lpp{beam} to 0 for a \
@@ -212,7 +250,7 @@ impl Beams {
 
     /// Whether both beams radiate photons.
     pub fn radiated(&self) -> bool {
-        self.lpp.iter().all(|lpp| radiator(*lpp).is_some())
+        !self.leptons && self.lpp.iter().all(|lpp| radiator(*lpp).is_some())
     }
 
     /// The index of the beam that is not a hadron, if the other one is: it is a parton, or a particle that radiates
@@ -235,14 +273,15 @@ impl Beams {
         self.non_hadron().filter(|beam| self.lpp[*beam] == 0)
     }
 
-    /// Whether each beam is the antiparticle of the hadron that the set of densities describes.
+    /// Whether each beam is the antiparticle of the hadron or lepton that the set of densities describes.
     pub fn anti(&self) -> [bool; 2] {
-        self.lpp.map(|lpp| lpp == -1)
+        self.lpp.map(|lpp| lpp == -1 || (self.leptons && lpp < 0))
     }
 
     /// Whether `<mgrwt>` in an event file can describe how an event depends on densities and alpha_s.
     pub fn reweightable(&self) -> bool {
-        !self.radiated() && self.non_hadron().is_none() && !self.has_ions()
+        let known = !self.radiated() && !self.leptons;
+        known && self.non_hadron().is_none() && !self.has_ions()
     }
 
     /// Returns the label of the densities: `pdlabel` of a hadron, or of both beams.
@@ -261,6 +300,35 @@ impl Beams {
             false => 2.0 * (first * second).sqrt(),
         }
     }
+}
+
+/// Returns whether beams with these entries `lpp` have densities of leptons.
+///
+/// # Errors
+/// They request some that there are not.
+fn are_leptons(card: &RunCard, lpp: [i64; 2]) -> Result<bool> {
+    let labels = ["pdlabel1", "pdlabel2"].map(|name| card.text(name));
+    let radiates = |beam: usize| radiator(lpp[beam]).is_some();
+    let asked = (0..2).find(|&beam| radiates(beam) && LEPTON_SETS.contains(&labels[beam]));
+    let Some(beam) = asked else {
+        return Ok(false);
+    };
+    let label = labels[beam];
+    let kinds = lpp.map(i64::unsigned_abs);
+    let what = match kinds {
+        [4, 4] => format!("pdlabel = {label} has no muons: its densities are 0 in MG5aMC"),
+        [3, 3] if lpp[0] == lpp[1] && label != WITHOUT_LOSSES => format!(
+            "pdlabel = {label} is for beams of electrons and positrons: of two like ones MG5aMC has a part"
+        ),
+        [3, 3] => return Ok(true),
+        _ => format!("pdlabel = {label} is for two beams of electrons and positrons"),
+    };
+    let cure = format!(
+        "set lpp1 and lpp2 to -3 and 3 for positrons and electrons, or to 0 for beams without radiation, or pdlabel{} to \
+         {OF_PHOTONS} for photons",
+        beam + 1
+    );
+    Err(card.refused(what, &cure))
 }
 
 /// Returns the number of nucleons.
@@ -383,6 +451,9 @@ mod tests {
             ("3", "-3", [11, -11], "iww"),
             ("-4", "4", [-13, 13], "iww"),
             ("0", "1", [0, 2212], "lhapdf"),
+            ("-3", "3", [-11, 11], "cepc240ll"),
+            ("3", "3", [11, 11], "isronlyll"),
+            ("2", "2", [2212, 2212], "chff"),
         ] {
             let found = beams(&[("lpp1", one), ("lpp2", other), ("pdlabel", label)]);
             assert_eq!(found.codes, codes);
@@ -420,7 +491,14 @@ mod tests {
         assert!(!photons.radiated() && !photons.resting() && !photons.reweightable());
         let both = of("3", "-3");
         assert_eq!((both.non_hadron(), both.photons()), (None, 0));
-        assert!(both.radiated() && !both.reweightable());
+        assert!(both.radiated() && !both.reweightable() && !both.leptons);
+        let leptons = [("lpp1", "-3"), ("lpp2", "3"), ("pdlabel", "ilc500ll")];
+        let leptons = beams(&leptons);
+        assert!(leptons.leptons && !leptons.radiated() && !leptons.reweightable());
+        assert_eq!(
+            (leptons.non_hadron(), leptons.anti()),
+            (None, [true, false])
+        );
         let card = card(&[("lpp1", "3"), ("pdlabel1", "iww"), ("pdlabel2", "nn23lo")]);
         let found = Beams::of_run_card(&card, &LABELS).unwrap();
         assert_eq!(found.label(&card), "nn23lo");
@@ -537,6 +615,53 @@ mod tests {
             (
                 &[("lpp1", "2"), ("pdlabel1", "chff")],
                 "pdlabel = chff cannot",
+            ),
+            (
+                &[("lpp1", "3"), ("lpp2", "-3"), ("pdlabel", "chff")],
+                "pdlabel = chff cannot be honoured for lpp1 = 3",
+            ),
+            (
+                &[("lpp1", "-4"), ("lpp2", "4"), ("pdlabel", "isronlyll")],
+                "pdlabel = isronlyll has no muons: its densities are 0 in MG5aMC; set lpp1 and lpp2 to -3 and 3",
+            ),
+            (
+                &[("lpp1", "3"), ("lpp2", "3"), ("pdlabel", "clic3000ll")],
+                "pdlabel = clic3000ll is for beams of electrons and positrons: of two like ones",
+            ),
+            (
+                &[("lpp2", "3"), ("pdlabel2", "isronlyll")],
+                "pdlabel = isronlyll is for two beams of electrons and positrons; set ",
+            ),
+            (
+                &[
+                    ("lpp1", "3"),
+                    ("lpp2", "-3"),
+                    ("pdlabel1", "isronlyll"),
+                    ("pdlabel2", "iww"),
+                ],
+                "pdlabel1 and pdlabel2 are not the same; give both one value",
+            ),
+            (
+                &[("pdlabel", "isronlyll")],
+                "pdlabel = isronlyll cannot be honoured; set it to lhapdf",
+            ),
+            (
+                &[
+                    ("lpp1", "3"),
+                    ("lpp2", "-3"),
+                    ("pdlabel", "isronlyll"),
+                    ("ickkw", "1"),
+                ],
+                "ickkw and xqcut are not for beams of leptons here; set both to 0",
+            ),
+            (
+                &[
+                    ("lpp1", "2"),
+                    ("lpp2", "2"),
+                    ("pdlabel", "edff"),
+                    ("xqcut", "10"),
+                ],
+                "ickkw and xqcut are not for beams of ultraperipheral collisions here",
             ),
             (
                 &[("dynamical_scale_choice", "0")],

@@ -4,11 +4,11 @@
 //! 2.3 with QED (arXiv:1308.0598) and CTEQ6 (hep-ph/0201195). For these alpha_s runs from its value at 91.188 GeV with
 //! one or two loops, as in `alfas_functions.f`.
 
-use crate::beams::{OF_PHOTONS, radiator};
+use crate::beams::{LEPTON_SETS, OF_PHOTONS, form_factor, radiator};
 use crate::text::{general, quoted};
 use mebridge::event_generator::BeamRequest;
 use mebridge::{Error, Result};
-use mebridge_densities::{Densities, Radiator, StrongCoupling, evolved};
+use mebridge_densities::{Densities, FormFactor, PhotonPairs, Radiator, StrongCoupling, evolved};
 use mebridge_support::files::regular;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -382,6 +382,27 @@ pub fn of_label(label: &str, data: &Path) -> Result<PdfMember> {
     PdfMember::of_mg5amc(&file)
 }
 
+/// Returns the file of a set of leptons in an output, or in MG5aMC's own `Template/LO`.
+///
+/// # Errors
+/// The file is missing.
+fn lepton_file(label: &str, data: &Path) -> Result<PathBuf> {
+    let within = Path::new("Source/PDF/lep_densities")
+        .join(label)
+        .join("eepdf.f");
+    let mut places = [data.to_owned(), data.join("../Common")].into_iter();
+    let found = places.find_map(|place| place.join(&within).canonicalize().ok());
+    found.ok_or_else(|| {
+        let file = data.join(&within);
+        let what = format!(
+            "the densities {label} need {}, which is missing",
+            file.display()
+        );
+        let cure = "MG5aMC writes it with outputs of lepton collisions from version 3.5 on";
+        Error::run(what, cure)
+    })
+}
+
 /// The densities of both beams, or of the only beam that is a hadron.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BeamDensities {
@@ -389,6 +410,20 @@ pub enum BeamDensities {
     Set(PdfMember),
     /// Photons of both beams, whose particles stay intact, by a formula.
     Photons(Radiator),
+    /// Photons of both protons of ultraperipheral collisions, by a formula.
+    PhotonPairs {
+        /// The name in run cards.
+        label: String,
+        /// The form factor.
+        form: FormFactor,
+    },
+    /// Electrons and positrons in beams of these, from an `eepdf.f`.
+    Leptons {
+        /// The name of the set.
+        label: String,
+        /// The file.
+        file: PathBuf,
+    },
 }
 
 impl BeamDensities {
@@ -396,7 +431,7 @@ impl BeamDensities {
     pub fn number(&self) -> i32 {
         match self {
             BeamDensities::Set(set) => set.number,
-            BeamDensities::Photons(_) => 0,
+            _ => 0,
         }
     }
 
@@ -405,14 +440,17 @@ impl BeamDensities {
         match self {
             BeamDensities::Set(set) => set.label(),
             BeamDensities::Photons(_) => OF_PHOTONS.to_owned(),
+            BeamDensities::Leptons { label, .. } | BeamDensities::PhotonPairs { label, .. } => {
+                label.clone()
+            }
         }
     }
 
-    /// The set; `None` for photons.
+    /// The set of a hadron; `None` for photons and leptons.
     pub fn set(&self) -> Option<&PdfMember> {
         match self {
             BeamDensities::Set(set) => Some(set),
-            BeamDensities::Photons(_) => None,
+            _ => None,
         }
     }
 
@@ -426,6 +464,11 @@ impl BeamDensities {
                 ion,
             },
             BeamDensities::Photons(of) => BeamRequest::Photons(*of),
+            BeamDensities::PhotonPairs { form, .. } => BeamRequest::Ultraperipheral(*form),
+            BeamDensities::Leptons { file, .. } => BeamRequest::Lepton {
+                densities: file.clone(),
+                anti,
+            },
         }
     }
 
@@ -443,6 +486,18 @@ impl BeamDensities {
                 min_x: PHOTONS_FROM,
                 scales: PHOTONS_SCALES,
             }),
+            BeamDensities::PhotonPairs { label, .. } => Ok(GridRange {
+                place: format!("the photons {label}"),
+                name: label.clone(),
+                codes: BTreeSet::from([PHOTON]),
+                min_x: PhotonPairs::least_x(),
+                // They do not depend on it.
+                scales: [0.0, f64::INFINITY],
+            }),
+            BeamDensities::Leptons { label, file } => {
+                let densities = open_leptons(file, false)?;
+                Ok(GridRange::of(&densities, label.clone(), file))
+            }
         }
     }
 }
@@ -481,6 +536,29 @@ impl DensityEntries<'_> {
     /// # Errors
     /// A set does not exist or has no alpha_s, or that of the parameter card is invalid.
     pub fn choose(&self) -> Result<RunDensities> {
+        if let Some(label) = LEPTON_SETS
+            .iter()
+            .find(|label| **label == self.label && !self.resting)
+        {
+            return Ok(RunDensities {
+                densities: Some(BeamDensities::Leptons {
+                    label: (*label).to_owned(),
+                    file: lepton_file(label, self.data)?,
+                }),
+                alpha_s: AlphaS::of_param_card(self.at_z)?,
+                source: "the parameter card".to_owned(),
+            });
+        }
+        if let Some(form) = form_factor(self.label).filter(|_| !self.resting) {
+            return Ok(RunDensities {
+                densities: Some(BeamDensities::PhotonPairs {
+                    label: self.label.to_owned(),
+                    form,
+                }),
+                alpha_s: AlphaS::of_param_card(self.at_z)?,
+                source: "the parameter card".to_owned(),
+            });
+        }
         if self.resting || self.label == OF_PHOTONS {
             let of = radiator(self.lpp).filter(|_| !self.resting);
             return Ok(RunDensities {
@@ -526,18 +604,23 @@ impl GridRange {
     /// It cannot be read.
     pub fn read(file: &Path) -> Result<Self> {
         let densities = open(file)?;
-        let mut scales = densities.range_of_q2().map(f64::sqrt);
-        if file.extension().is_some_and(|end| end == "tbl") {
-            scales[1] = scales[1].max(CTEQ6_TO);
-        }
         let name = stem(file);
-        Ok(GridRange {
+        let name = name.strip_suffix("_0000").unwrap_or(&name).to_owned();
+        let mut found = GridRange::of(&densities, name, file);
+        if file.extension().is_some_and(|end| end == "tbl") {
+            found.scales[1] = found.scales[1].max(CTEQ6_TO);
+        }
+        Ok(found)
+    }
+
+    fn of(densities: &Densities, name: String, file: &Path) -> Self {
+        GridRange {
             place: file.display().to_string(),
-            name: name.strip_suffix("_0000").unwrap_or(&name).to_owned(),
+            name,
             codes: densities.codes().iter().copied().collect(),
             min_x: densities.range_of_x()[0],
-            scales,
-        })
+            scales: densities.range_of_q2().map(f64::sqrt),
+        }
     }
 
     /// Checks that the grid has these partons, by PDG code, and momentum fractions down to `min_x`; `cure` is the
@@ -597,6 +680,10 @@ pub fn open(file: &Path) -> Result<Densities> {
     Densities::open(file).map_err(|error| Error::run(error.to_string(), ""))
 }
 
+fn open_leptons(file: &Path, anti: bool) -> Result<Densities> {
+    Densities::leptons(file, anti).map_err(|error| Error::run(error.to_string(), ""))
+}
+
 /// The density x f(x, Q) of the partons of a beam, for weights of events.
 #[derive(Clone, Debug)]
 pub enum BeamDensity {
@@ -622,6 +709,10 @@ impl BeamDensity {
                 BeamRequest::Parton => None,
                 BeamRequest::Hadron { densities, .. } => Some(Arc::new(open(densities)?)),
                 BeamRequest::Photons(of) => Some(Arc::new(Densities::photons(*of))),
+                BeamRequest::Lepton { .. } | BeamRequest::Ultraperipheral(_) => {
+                    let what = "weights of events are not computed for densities of leptons and of pairs of photons";
+                    return Err(Error::run(what, ""));
+                }
             })
         };
         let is_anti = |beam: &BeamRequest| matches!(beam, BeamRequest::Hadron { anti: true, .. });

@@ -283,6 +283,98 @@ fn a_run_card_chooses() {
     );
 }
 
+/// The text of an `eepdf.f` with constant components.
+pub(crate) fn eepdf() -> String {
+    let mut text = String::new();
+    for (component, kind) in (1..=4).flat_map(|n| [(n, "1_1"), (n, "2_2")]) {
+        text += &format!("      function eepdf_{component}_{kind}(y,z)\n");
+        for (name, low, high) in [
+            ("yv", "0.1D-05", "0.9D+00"),
+            ("zv", "0.8D+01", "0.16D+02"),
+            ("(gridv(iny,  1),iny=1,2)", "0.5D+00", "0.5D+00"),
+            ("(gridv(iny,  2),iny=1,2)", "0.5D+00", "0.5D+00"),
+        ] {
+            text += &format!("      data {name}/\n     # {low}, {high}/\n");
+        }
+    }
+    text
+}
+
+/// Those of leptons are found in an output, and beside `Template/LO`.
+#[test]
+fn densities_of_leptons_and_of_pairs_are_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("Template/LO");
+    std::fs::create_dir_all(&output).unwrap();
+    let entries = DensityEntries {
+        label: "fcce365ll",
+        lhaid: "0",
+        lpp: -3,
+        resting: false,
+        data: &output,
+        at_z: 0.12,
+    };
+    let error = entries.choose().unwrap_err().to_string();
+    assert!(
+        error.contains("the densities fcce365ll need ")
+            && error.contains("lep_densities/fcce365ll/eepdf.f, which is missing"),
+        "{error}"
+    );
+    for place in ["Template/Common", "Template/LO"] {
+        let of = folder
+            .path()
+            .join(place)
+            .join("Source/PDF/lep_densities/fcce365ll");
+        std::fs::create_dir_all(&of).unwrap();
+        std::fs::write(of.join("eepdf.f"), eepdf()).unwrap();
+        let found = entries.choose().unwrap();
+        let file = of.join("eepdf.f").canonicalize().unwrap();
+        let densities = found.densities.unwrap();
+        let request = BeamRequest::Lepton {
+            densities: file.clone(),
+            anti: true,
+        };
+        assert_eq!(densities.beam(true, None), request);
+        assert_eq!(
+            (densities.label(), densities.number()),
+            ("fcce365ll".to_owned(), 0)
+        );
+        assert_eq!(found.alpha_s, AlphaS::by_loops(0.12, 2));
+        let range = densities.grid_range().unwrap();
+        assert_eq!(
+            (range.min_x, range.codes.clone()),
+            (1e-6, BTreeSet::from([11]))
+        );
+        let ends = [1.5233, 4540.7];
+        let near = |(found, wanted): (f64, f64)| (found / wanted - 1.0).abs() < 1e-3;
+        assert!(
+            range.scales.into_iter().zip(ends).all(near),
+            "{:?}",
+            range.scales
+        );
+        let both = [true, false].map(|anti| densities.beam(anti, None));
+        let error = BeamDensity::of_beams(&both).unwrap_err().to_string();
+        assert!(
+            error.starts_with("weights of events are not computed for"),
+            "{error}"
+        );
+    }
+    let pairs = DensityEntries {
+        label: "chff",
+        lpp: 2,
+        ..entries
+    };
+    let densities = pairs.choose().unwrap().densities.unwrap();
+    assert_eq!(
+        densities.beam(false, None),
+        BeamRequest::Ultraperipheral(FormFactor::Charge)
+    );
+    let range = densities.grid_range().unwrap();
+    assert!(range.check(&BTreeSet::from([22]), 1.01e-8, "").is_ok());
+    assert!(range.check(&BTreeSet::from([22]), 1e-9, "").is_err());
+    assert!(range.check_scale(1e9, "the scale").is_ok());
+}
+
 #[test]
 fn a_grid_ends_somewhere() {
     let sets = sets();

@@ -4,7 +4,7 @@ use crate::records::{self, RoundWeights};
 use crate::round::{ChannelMean, Measured, POINTS, RoundCounts, RoundResult, SurveyPoints};
 use crate::scratch::check_room;
 use crate::state::{RECORDS, SURVEY};
-use mebridge::event_generator::{BeamRequest, EventGenerator, Records, Request};
+use mebridge::event_generator::{EventGenerator, Records, Request};
 use mebridge::process::Process;
 use mebridge::{Error, Result};
 use mebridge_sampler::events::Event;
@@ -79,7 +79,7 @@ pub fn identity(processes: &[Process], request: &Request) -> Result<[u8; 32]> {
     // Files count by their contents, not by their names.
     let mut beams = request.beams()?;
     for beam in &mut beams {
-        if let BeamRequest::Hadron { densities, .. } = beam {
+        if let Some(densities) = beam.file_mut() {
             let text = fs::read(&*densities).map_err(Error::io(&*densities))?;
             bytes.extend(mebridge_support::digest(&text));
             densities.clear();

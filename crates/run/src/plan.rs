@@ -218,7 +218,7 @@ fn chosen_densities(cards: &Cards, parameters: &ParamCard) -> Result<RunDensitie
     let (card, beams) = (&cards.run_card, &cards.beams);
     let label = beams.label(card);
     let resting = beams.resting();
-    let in_output = !resting && densities::labels().any(|known| known == label);
+    let in_output = beams.leptons || (!resting && densities::labels().any(|known| known == label));
     let data = match in_output {
         true => cards.source.data()?,
         false => PathBuf::new(),
@@ -254,6 +254,17 @@ fn systematics(
                 "weights for systematics are for densities of both beams, or of none",
                 "ask for none",
             )),
+            false
+                if matches!(
+                    densities,
+                    Some(BeamDensities::Leptons { .. } | BeamDensities::PhotonPairs { .. })
+                ) =>
+            {
+                Some((
+                    "weights for systematics are not made for densities of leptons and of pairs of photons",
+                    "ask for none",
+                ))
+            }
             false if cards.beams.has_ions() => Some((
                 "weights for systematics are not made for ions",
                 "ask for none",
@@ -557,7 +568,10 @@ fn arguments(
     let pdf = match densities {
         None => Value::Null,
         Some(BeamDensities::Photons(of)) => json!(format!("{of:?}")),
-        Some(BeamDensities::Set(PdfMember { file, .. })) => file_digest(file)?,
+        Some(BeamDensities::PhotonPairs { label, .. }) => json!(label),
+        Some(BeamDensities::Set(PdfMember { file, .. }) | BeamDensities::Leptons { file, .. }) => {
+            file_digest(file)?
+        }
     };
     let files: Vec<Value> = systematics
         .files()

@@ -152,16 +152,13 @@ impl RunPlan {
     /// Names of its files of densities, repeated where files are used repeatedly.
     fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         let beams = self.request.beams.iter_mut().flatten();
-        let hadrons = beams.filter_map(|beam| match beam {
-            BeamRequest::Hadron { densities, .. } => Some(densities),
-            BeamRequest::Parton | BeamRequest::Photons(_) => None,
-        });
+        let of_beams = beams.filter_map(BeamRequest::file_mut);
         let members = self.systematics.members.iter_mut();
         let members = members.map(|member| &mut member.file);
         self.request
             .densities
             .iter_mut()
-            .chain(hadrons)
+            .chain(of_beams)
             .chain(members)
     }
 }

@@ -7,15 +7,18 @@
 
 use super::clustered::Clusterings;
 use super::events::Event;
-use mebridge_densities::{Densities, StrongCoupling};
+use mebridge_densities::{Densities, PhotonPairs, StrongCoupling};
 use mebridge_phasespace::cuts::Cuts;
 use mebridge_phasespace::scales::Scale;
-use mebridge_phasespace::{Channel, Permutation, Rows, Weights};
+use mebridge_phasespace::{Channel, Layout, Permutation, Rows, Weights};
 use mebridge_simd::Level;
 use std::sync::Arc;
 
 /// 1 / GeV^2 in pb (CODATA 2018).
 pub const PICOBARN: f64 = 0.389_379_372_1e9;
+
+/// The PDG code of the photon.
+const PHOTON: i32 = 22;
 
 /// Reason why |M|^2 could not be evaluated.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -199,6 +202,8 @@ pub enum Beam {
         /// Whether it is the antiparticle of the particle that the densities describe.
         anti: bool,
     },
+    /// A proton that radiates photons, whose density depends on the other one's.
+    PhotonPair(Arc<PhotonPairs>),
 }
 
 impl Beam {
@@ -210,6 +215,21 @@ impl Beam {
     /// Returns whether it is an ion.
     pub fn is_ion(&self) -> bool {
         matches!(self, Beam::Densities { densities, .. } if densities.is_of_ion())
+    }
+
+    /// Returns whether it is a lepton beam with densities.
+    pub fn is_lepton(&self) -> bool {
+        matches!(self, Beam::Densities { densities, .. } if densities.is_of_lepton())
+    }
+
+    /// Returns what GPUs do not support about it.
+    pub fn not_on_gpus(&self) -> Option<&'static str> {
+        match self {
+            Beam::PhotonPair(_) => Some("densities of pairs of photons"),
+            _ if self.is_lepton() => Some("densities of leptons"),
+            _ if self.is_ion() => Some("densities of ions"),
+            _ => None,
+        }
     }
 
     /// Returns whether both beams have the same partons.
@@ -226,19 +246,28 @@ impl Beam {
                     anti: of_other,
                 },
             ) => Arc::ptr_eq(one, other) && of_one == of_other,
+            (Beam::PhotonPair(one), Beam::PhotonPair(other)) => Arc::ptr_eq(one, other),
             _ => false,
         }
     }
 
     /// Returns the number of densities; a beam that is a parton has one, which is 1.
-    fn flavors(&self) -> usize {
+    pub(crate) fn flavors(&self) -> usize {
         match self {
-            Beam::Parton => 1,
-            Beam::Densities { densities, .. } => densities.codes().len(),
+            Beam::Parton | Beam::PhotonPair(_) => 1,
+            Beam::Densities { densities, .. } => densities.codes().len() * densities.components(),
         }
     }
 
-    /// Returns x f(x, Q) of a parton; 0 if the beam lacks it.
+    /// Returns the number of components of each density.
+    fn components(&self) -> usize {
+        match self {
+            Beam::Parton | Beam::PhotonPair(_) => 1,
+            Beam::Densities { densities, .. } => densities.components(),
+        }
+    }
+
+    /// Returns x f(x, Q) of a parton of a hadron; 0 if the beam lacks it.
     pub(crate) fn value(&self, code: i32, x: f64, q2: f64) -> f64 {
         let mut values = vec![1.0; self.flavors()];
         if let Beam::Densities { densities, .. } = self {
@@ -249,8 +278,10 @@ impl Beam {
 
     /// Returns the index of a parton's density among those of the beam; `None` if there is none.
     pub fn place(&self, code: i32) -> Option<usize> {
-        let Beam::Densities { densities, anti } = self else {
-            return Some(0);
+        let (densities, anti) = match self {
+            Beam::Parton => return Some(0),
+            Beam::PhotonPair(_) => return (code == PHOTON).then_some(0),
+            Beam::Densities { densities, anti } => (densities, anti),
         };
         let find = |code: i32| densities.codes().iter().position(|&known| known == code);
         // Gluons and photons are their own antiparticles.
@@ -313,6 +344,31 @@ impl Integrand {
     /// Returns the number of densities of each incoming leg.
     pub(crate) fn flavors(&self, group: &ElementGroup) -> [usize; 2] {
         group.beams.map(|beam| self.beams[beam].flavors())
+    }
+
+    /// Returns the density of both partons of a point from those of all partons of each leg; `places` are those of
+    /// [`Self::places`].
+    pub(crate) fn both(&self, values: [&[f64]; 2], places: Option<[usize; 2]>) -> f64 {
+        let Some([first, second]) = places else {
+            return 0.0;
+        };
+        match self.beams[0].components() {
+            1 => values[0][first] * values[1][second],
+            count => {
+                let of = |leg: usize, place: usize| values[leg][place * count..][..count].iter();
+                let pairs = of(0, first).zip(of(1, second));
+                pairs.map(|(one, other)| one * other).sum()
+            }
+        }
+    }
+
+    /// Returns the energy fraction of a parton.
+    pub(crate) fn fraction(&self, points: &Rows, layout: Layout, leg: usize, place: usize) -> f64 {
+        let found = points.row(layout.fraction(leg))[place];
+        match self.beams[0].is_lepton() {
+            true => 1.0 - found,
+            false => found,
+        }
     }
 
     /// Returns the indices of the densities of two partons among those of their legs.

@@ -224,13 +224,13 @@ impl Draw<'_> {
         let source = &self.integrand.sources[block.source];
         let group = &self.integrand.groups[source.group];
         let layout = Layout::new(group.legs);
-        let row = |row: usize| work.points.row(row)[place];
         // The next dimension after those of the grid and the one that selects the partons.
         let next = source.channel.dimension() as u32 + 1;
         let partons = work.drawn[place];
         let of_partons = &group.partons[partons as usize];
         let exchanged = of_partons.exchanged;
-        let mut fractions = [row(layout.fraction(0)), row(layout.fraction(1))];
+        let fraction = |leg: usize| self.integrand.fraction(&work.points, layout, leg, place);
+        let mut fractions = [0, 1].map(fraction);
         let mut scales = [0, 1, 2].map(|row| work.scales.row(row)[place]);
         let mut matched = work.clustering.matched.get(place).cloned().flatten();
         if exchanged {

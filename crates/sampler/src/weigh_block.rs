@@ -205,19 +205,17 @@ impl Integrand {
             .map(|one| self.places(group, one.codes))
             .collect();
         let random = work.points.row(layout.rows() + FLAVOR);
-        let fractions = [0, 1].map(|leg| work.points.row(layout.fraction(leg)));
         let mut shares = vec![0.0; group.partons.len()];
-        for point in 0..passed {
+        for (point, &random) in random[..passed].iter().enumerate() {
             let values =
                 [0, 1].map(|leg| &work.values[leg][point * flavors[leg]..][..flavors[leg]]);
             let mut total = 0.0;
             for ((share, places), one) in shares.iter_mut().zip(&places).zip(&group.partons) {
-                let both = places.map_or(0.0, |[a, b]| values[0][a] * values[1][b]);
-                *share = both * one.factor * source.chances[one.element];
+                *share = self.both(values, *places) * one.factor * source.chances[one.element];
                 // Densities may be negative, and then events are too.
                 total += share.abs();
             }
-            let mut rest = random[point] * total;
+            let mut rest = random * total;
             let mut drawn = 0;
             for (number, share) in shares
                 .iter()
@@ -230,7 +228,8 @@ impl Integrand {
                 }
                 rest -= share.abs();
             }
-            let fractions = fractions[0][point] * fractions[1][point];
+            let [first, second] = [0, 1].map(|leg| self.fraction(&work.points, layout, leg, point));
+            let fractions = first * second;
             let chance = source.chances[group.partons[drawn].element] * fractions;
             work.factors.push(total.copysign(shares[drawn]) / chance);
             work.drawn.push(drawn as u32);

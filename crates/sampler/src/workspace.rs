@@ -149,7 +149,8 @@ impl Integrand {
         keep_points(&mut work.points, &work.kept);
     }
 
-    /// Looks up the densities of all flavours at the scales of the points; 1 for a beam that is a parton.
+    /// Looks up the densities of all flavours at the scales of the points; 1 for a beam that is a parton, and for the
+    /// second one of a pair of photons.
     pub(crate) fn look_up(
         &self,
         group: &ElementGroup,
@@ -157,6 +158,19 @@ impl Integrand {
         layout: Layout,
         work: &mut Workspace,
     ) {
+        if let Beam::PhotonPair(pairs) = &self.beams[0] {
+            let fractions = group.beams.map(|leg| work.points.row(layout.fraction(leg)));
+            let of = |point: usize| {
+                let x = fractions.map(|of| of[point]);
+                x[0] * x[1] * pairs.at(x)
+            };
+            let [first, second] = &mut work.values;
+            first.clear();
+            first.extend((0..passed).map(of));
+            second.clear();
+            second.resize(passed, 1.0);
+            return;
+        }
         for (leg, beam) in group.beams.into_iter().enumerate() {
             let values = &mut work.values[leg];
             let Beam::Densities { densities, .. } = &self.beams[beam] else {
@@ -167,7 +181,7 @@ impl Integrand {
             let scales = work.scales.row(1 + leg);
             work.q2.clear();
             work.q2.extend(scales.iter().map(|scale| scale * scale));
-            values.resize(passed * densities.codes().len(), 0.0);
+            values.resize(passed * self.beams[beam].flavors(), 0.0);
             densities.evaluate(work.points.row(layout.fraction(leg)), &work.q2, values);
         }
     }
@@ -180,8 +194,7 @@ impl Integrand {
         let flavors = self.flavors(group);
         let values = [0, 1].map(|leg| &work.values[leg][place * flavors[leg]..][..flavors[leg]]);
         let partons = &group.partons[work.drawn[place] as usize];
-        let places = self.places(group, partons.codes);
-        places.map_or(0.0, |[a, b]| values[0][a] * values[1][b])
+        self.both(values, self.places(group, partons.codes))
     }
 }
 

@@ -97,6 +97,8 @@ impl Rows {
                 self.write(number, to.mass, 1);
             }
             Step::Fractions { whole, .. } => self.read(number, whole.square),
+            // `step` of the tables refuses them.
+            Step::Radiation { .. } | Step::Emissions { .. } => {}
             Step::Beams { whole, to } => {
                 for slot in [whole.square, whole.mass, to[0].square, to[1].square] {
                     self.read(number, slot);
@@ -294,12 +296,15 @@ impl Tables {
                     Beams::First => 0,
                     Beams::Second => 1,
                     Beams::Both => NOWHERE,
-                    Beams::Neither | Beams::AtRest => {
+                    Beams::Neither | Beams::AtRest | Beams::Leptons => {
                         return Err(Unknown("energy fractions without beams".to_owned()));
                     }
                 };
                 let square = rows.operand(whole.square, self);
                 (FRACTIONS, vec![random, beam, square, numbers])
+            }
+            Step::Radiation { .. } | Step::Emissions { .. } => {
+                return Err(Unknown("densities of leptons".to_owned()));
             }
             Step::Beams { whole, to } => {
                 let mut words = vec![

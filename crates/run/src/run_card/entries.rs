@@ -46,13 +46,13 @@ pub const HONOURED: &[EntryRow] = rows! {
     run_tag: Text = "'tag_1'", "written into the banner";
     nevents: Whole = "10000", "events of the run";
     iseed: Whole = "0", "of the random numbers, whatever its sign; 0: drawn for each run";
-    lpp1 lpp2: Whole = "1", "0 (a parton), 1, -1 (proton, antiproton), 2, 3, 4 (photons of p, e, mu); both, or one with a proton";
+    lpp1 lpp2: Whole = "1", "0 (a parton), 1, -1 (proton, antiproton), 2, 3, 4 (photons of p, e, mu, by pdlabel; electrons: 3); both, or one with a proton";
     ebeam1 ebeam2: Real = "6500.0", "GeV, of an ion with all of its nucleons; 10 GeV at least for each of these";
     nb_proton1 nb_proton2: Whole = "1", "of an ion, with lpp = 1; densities are the sum of those of its nucleons";
     nb_neutron1 nb_neutron2: Whole = "0", "of an ion; neutrons are protons with up and down quarks exchanged";
     mass_ion1 mass_ion2: Real = "-1.0", "GeV; left out as masses of protons are, a tenth of ebeam at most";
     polbeam1 polbeam2: Real = "0.0", "per cent, of beams with lpp = 0; in Cards/run_card.dat alone";
-    pdlabel pdlabel1 pdlabel2: Text = "'nn23lo1'", "nn23lo, nn23lo1, nn23nlo, cteq6_m, cteq6_l, cteq6l1; lhapdf: by lhaid; iww: photons; one for both of a kind; no other";
+    pdlabel pdlabel1 pdlabel2: Text = "'nn23lo1'", "nn23lo, nn23lo1, nn23nlo, cteq6_m, cteq6_l, cteq6l1; lhapdf: by lhaid; iww, edff, chff: photons; isronlyll, cepc240ll, clic3000ll, fcce240ll, fcce365ll, ilc500ll: electrons; one for both of a kind; no other";
     lhaid: Set = "230000", "number, or name, of a set that lies below LHAPDF_DATA_PATH";
     sde_strategy: Whole = "1", "by what an event is of a channel, for the scale -1 and for $";
     fixed_ren_scale fixed_fac_scale fixed_fac_scale1 fixed_fac_scale2: Flag = "False", "as there";
