@@ -36,6 +36,8 @@ pub enum FortranExpr {
     Or(Vec<FortranExpr>),
     /// `a%b`, a component of a derived type: in MadEvent's samplers, never in a matrix element.
     Component(String),
+    /// `KIND=n` as an argument of an intrinsic function: 8 for double precision, 16 for quadruple.
+    Kind(i64),
     /// `a:b` as a subscript.
     Range(Option<Box<FortranExpr>>, Option<Box<FortranExpr>>),
 }
@@ -388,6 +390,9 @@ impl<'a> Cursor<'a> {
     }
 
     fn argument(&mut self) -> Parsed<FortranExpr> {
+        if self.accept(b"KIND=") {
+            return self.integer().map(FortranExpr::Kind);
+        }
         let from = match self.peek() {
             Some(b':') => None,
             Some(b'*') if matches!(self.text.get(self.pos + 1), Some(b')' | b',')) => {
@@ -450,7 +455,7 @@ impl<'a> Cursor<'a> {
             text.push_str(&String::from_utf8_lossy(&rest[mantissa + 1..end]));
         }
         self.pos += end;
-        // `_8` or `_DP` after a constant names its kind, which is double in everything that MG5aMC writes.
+        // `_8` or `_DP` after a constant names its kind, which is double or quadruple in everything that MG5aMC writes.
         if self.accept(b"_") {
             double = true;
             let kind = self
