@@ -1,5 +1,5 @@
-//! `mebridge link` with outputs of aMC@NLO: a hand-written one (`fortran/outputs/nlo`) and real ones, with a program that
-//! asks for Borns, colour links and real emissions (`fortran/madevent/nlo`).
+//! `mebridge link` with outputs of aMC@NLO: hand-written ones (`fortran/outputs/nlo`, and `nlo_qcd` with virtuals) and real
+//! ones, with a program that asks for Borns, colour links and real emissions (`fortran/madevent/nlo`).
 
 use crate::common;
 use crate::madevent::{compiler, conceal_in, library, link, small, unlink};
@@ -204,10 +204,10 @@ fn agree(a: &[Vec<f64>], b: &[Vec<f64>]) {
     }
 }
 
-/// The hand-written output.
-fn by_hand(folder: &Path) -> Small {
+/// A hand-written output, `nlo` or `nlo_qcd`.
+fn by_hand(folder: &Path, name: &str) -> Small {
     let output = folder.join("an output");
-    let from = mebridge_testing::root().join("fortran/outputs/nlo");
+    let from = mebridge_testing::root().join("fortran/outputs").join(name);
     for part in ["Cards", "Source", "SubProcesses"] {
         copy(&from.join(part), &output.join(part));
     }
@@ -237,11 +237,21 @@ fn spoil(small: &Small, file: &str, from: &str, to: &str) {
 
 #[test]
 fn borns_links_and_reals_come_from_the_library() {
+    all_come_from_the_library("nlo");
+}
+
+/// With virtuals, which stay the Fortran's.
+#[test]
+fn tree_diagrams_of_an_output_with_virtuals_come_from_the_library() {
+    all_come_from_the_library("nlo_qcd");
+}
+
+fn all_come_from_the_library(name: &str) {
     if !compiler() {
         return;
     }
     let d = tempfile::tempdir().unwrap();
-    let small = by_hand(d.path());
+    let small = by_hand(d.path(), name);
     let before = snapshot(&small.output);
     small.make();
     let (fortran, stderr) = small.run("madevent_mintFO", "1");
@@ -318,7 +328,7 @@ fn an_edit_of_a_born_is_seen() {
         return;
     }
     let d = tempfile::tempdir().unwrap();
-    let small = by_hand(d.path());
+    let small = by_hand(d.path(), "nlo");
     link(&small.output, &[]).ok();
     small.make();
     for file in ["born.f", "b_sf_003.f", "matrix_1.f"] {
@@ -346,7 +356,7 @@ fn an_object_that_cannot_be_linked_stops_make() {
         return;
     }
     let d = tempfile::tempdir().unwrap();
-    let small = by_hand(d.path());
+    let small = by_hand(d.path(), "nlo");
     link(&small.output, &[]).ok();
     let inlined = Command::new("gfortran")
         .args(["-O3", "-c", "-w", "matrix_1.f"])
@@ -379,7 +389,7 @@ fn several_squared_orders_stay_the_fortrans() {
         return;
     }
     let d = tempfile::tempdir().unwrap();
-    let small = by_hand(d.path());
+    let small = by_hand(d.path(), "nlo");
     let several = |file: &str, from: &str| {
         let path = small.p.join(file);
         let text = fs::read_to_string(&path).unwrap();

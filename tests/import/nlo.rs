@@ -1,6 +1,6 @@
 //! Outputs of MG5aMC's aMC@NLO: real emissions, Borns with their colour links and complex Borns. The hand-written
-//! `fortran/outputs/nlo` and, if there are any, real outputs (`*.nlo` in `MEBRIDGE_MG5_OUTPUTS`) are compared with their
-//! Fortran, and their limits with the factorisation of QCD.
+//! `fortran/outputs/nlo` and `nlo_qcd`, the same with virtuals, and, if there are any, real outputs (`*.nlo` in
+//! `MEBRIDGE_MG5_OUTPUTS`) are compared with their Fortran, and their limits with the factorisation of QCD.
 
 use crate::common::{gfortran, mg5_outputs};
 use crate::support::{copy, mebridge};
@@ -21,12 +21,15 @@ const G: f64 = 1.2;
 const CF: f64 = 4.0 / 3.0;
 const CA: f64 = 3.0;
 
-fn fixture() -> PathBuf {
-    mebridge_testing::root().join("fortran/outputs/nlo")
+/// The outputs by hand: without virtuals, and with them.
+const BY_HAND: [&str; 2] = ["nlo", "nlo_qcd"];
+
+fn by_hand(name: &str) -> PathBuf {
+    mebridge_testing::root().join("fortran/outputs").join(name)
 }
 
 fn gg_ttx() -> PathBuf {
-    fixture().join("SubProcesses/P0_gg_ttx")
+    by_hand("nlo").join("SubProcesses/P0_gg_ttx")
 }
 
 /// The subprocess directories of real outputs.
@@ -74,9 +77,61 @@ fn agrees(path: &Path, elements: usize, rounding: f64) {
 }
 
 #[test]
-fn the_output_by_hand_is_its_fortran() {
-    // In one of the points the Fortran loses 1e-11, as quadruple precision shows.
-    agrees(&fixture(), 2, 1e-10);
+fn the_outputs_by_hand_are_their_fortran() {
+    for name in BY_HAND {
+        // In one of the points the Fortran loses 1e-11, as quadruple precision shows.
+        agrees(&by_hand(name), 2, 1e-10);
+    }
+}
+
+/// With virtuals, momenta stand elsewhere in the wavefunctions, and all else is the same.
+#[test]
+fn the_layout_of_madloop_is_read() {
+    let directories = BY_HAND.map(|name| by_hand(name).join("SubProcesses/P0_gg_ttx"));
+    let [plain, loops] = directories
+        .each_ref()
+        .map(|path| import_directory(path).unwrap());
+    for (plain, loops) in plain.iter().zip(&loops) {
+        assert_eq!(plain.name, loops.name);
+        assert_eq!(plain.wavefunctions, loops.wavefunctions);
+        assert_eq!(plain.amplitudes, loops.amplitudes);
+        for (plain, loops) in plain.routines.iter().zip(&loops.routines) {
+            assert_eq!((&plain.name, &plain.inputs), (&loops.name, &loops.inputs));
+            assert_eq!(plain.outputs.len(), loops.outputs.len());
+        }
+        let card = plain.model.default_card();
+        for momenta in born_events(plain) {
+            let legs = momenta.as_chunks::<4>().0;
+            let [a, b] = [plain, loops].map(|process| process.evaluate(legs, G, &card).total());
+            assert!((a / b - 1.0).abs() < 1e-13, "{a} {b}");
+        }
+    }
+    let [plain, loops] =
+        directories.map(|path| import_born(&path, &Options::default()).unwrap().links);
+    assert_eq!(plain, loops);
+}
+
+/// Wavefunctions in no known layout, or other ones, are told.
+#[test]
+fn other_wavefunctions_are_refused() {
+    for (from, to, why) in [
+        (
+            "VC(8) = SQH*NHEL*PT/PP",
+            "VC(8) = -SQH*NHEL*PT/PP",
+            "VXXXXX computes another wavefunction",
+        ),
+        (
+            "      VC(3) = NSV*DCMPLX(P(2), 0D0)\n",
+            "",
+            "VXXXXX sets 2 components instead of 6",
+        ),
+    ] {
+        let d = tempfile::tempdir().unwrap();
+        let file = "../../Source/DHELAS/aloha_functions.f";
+        let path = changed(d.path(), "nlo_qcd", file, from, to);
+        let error = import_born(&path, &Options::default()).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    }
 }
 
 #[test]
@@ -124,7 +179,9 @@ fn the_tables_are_those_of_the_files() {
 /// The Born is that of leading order; its colour is conserved.
 #[test]
 fn color_is_conserved() {
-    color_conservation(&gg_ttx(), 1e-12);
+    for name in BY_HAND {
+        color_conservation(&by_hand(name).join("SubProcesses/P0_gg_ttx"), 1e-12);
+    }
     for directory in real_directories() {
         color_conservation(&directory, 1e-10);
     }
@@ -442,7 +499,7 @@ fn other_borns_are_refused() {
         ),
     ] {
         let d = tempfile::tempdir().unwrap();
-        let path = changed(d.path(), file, from, to);
+        let path = changed(d.path(), "nlo", file, from, to);
         let error = import_born(&path, &Options::default())
             .unwrap_err()
             .to_string();
@@ -454,6 +511,7 @@ fn other_borns_are_refused() {
     let singlets = "-6.666666666666666D-1,4D0,";
     let path = changed(
         d.path(),
+        "nlo",
         "b_sf_001.f",
         singlets,
         "-6.666666666666666D-1,5D0,",
@@ -462,25 +520,17 @@ fn other_borns_are_refused() {
     assert_ne!(links(&gg_ttx()), links(&path));
 }
 
-/// A directory without a Born has none, and virtuals and loop-induced processes are refused.
+/// A directory without a Born has none, and that of virtuals is refused.
 #[test]
 fn what_is_no_born_is_refused() {
     let plain = mebridge_testing::root().join("fortran/outputs/old/SubProcesses/P1_gg_ttx");
     let error = import_born(&plain, &Options::default()).unwrap_err();
     assert!(error.to_string().contains("it has no Born"), "{error}");
     let d = tempfile::tempdir().unwrap();
-    let p = d.path().join("nlo/SubProcesses/P0_gg_ttx");
-    copy_output(d.path());
+    let p = copy_output(d.path(), "nlo_qcd").join("SubProcesses/P0_gg_ttx");
     // In its place in the P directory MadLoop's folder does not matter.
     std::fs::create_dir(p.join("MadLoop5_resources")).unwrap();
     assert_eq!(import_directory(&p).unwrap().len(), 2);
-    let model = d.path().join("nlo/Source/MODEL/mp_coupl.inc");
-    std::fs::write(&model, "").unwrap();
-    let error = import_born(&p, &Options::default())
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("[real=QCD]"), "{error}");
-    std::fs::remove_file(&model).unwrap();
     let virtuals = p.join("V0_gg_ttx");
     std::fs::create_dir(&virtuals).unwrap();
     std::fs::write(virtuals.join("loop_matrix.f"), "").unwrap();
@@ -488,18 +538,18 @@ fn what_is_no_born_is_refused() {
     assert!(error.contains("MadLoop's virtuals"), "{error}");
 }
 
-/// Copies the output into a folder.
-fn copy_output(folder: &Path) {
-    let outputs = mebridge_testing::root().join("fortran/outputs");
-    for name in ["nlo/SubProcesses", "nlo/Source", "nlo/Cards"] {
-        copy(&outputs.join(name), &folder.join(name));
+/// Copies an output by hand into a folder.
+fn copy_output(folder: &Path, name: &str) -> PathBuf {
+    let output = folder.join(name);
+    for part in ["SubProcesses", "Source", "Cards"] {
+        copy(&by_hand(name).join(part), &output.join(part));
     }
+    output
 }
 
-/// A copy of the directory with a change in one of its files.
-fn changed(folder: &Path, file: &str, from: &str, to: &str) -> PathBuf {
-    copy_output(folder);
-    let path = folder.join("nlo/SubProcesses/P0_gg_ttx");
+/// A copy of the directory of an output by hand with a change in one of its files.
+fn changed(folder: &Path, name: &str, file: &str, from: &str, to: &str) -> PathBuf {
+    let path = copy_output(folder, name).join("SubProcesses/P0_gg_ttx");
     let at = path.join(file);
     let text = std::fs::read_to_string(&at).unwrap();
     assert!(text.contains(from), "{file} lacks {from}");

@@ -87,22 +87,6 @@ pub fn is_nlo(path: &Path) -> bool {
     dependencies::is_file(&path.join("born.f"))
 }
 
-/// Rejects outputs whose wavefunctions have MadLoop's layout, with four complex numbers of momentum.
-fn no_loop_layout(path: &Path) -> Result<()> {
-    let loops = path.join("../../Source/MODEL/mp_coupl.inc");
-    match is_nlo(path) && dependencies::is_file(&loops) {
-        false => Ok(()),
-        true => Err(Error::Import {
-            path: path.to_path_buf(),
-            what: "this is an output with virtuals, in which all wavefunctions have the layout of MadLoop, which \
-                   mebridge does not read; write another one for the same process with `import model sm` (or the \
-                   tree-level model) and `generate ... [real=QCD]`, whose Born, colour links and real emissions are \
-                   the same"
-                .into(),
-        }),
-    }
-}
-
 impl SubprocessPaths {
     /// Opens a directory; the error names what is missing if it is not one of MG5aMC's.
     pub fn open(path: &Path) -> Result<SubprocessPaths> {
@@ -114,7 +98,6 @@ impl SubprocessPaths {
             return Err(lacks("there is no such directory".into()));
         }
         no_loops(path)?;
-        no_loop_layout(path)?;
         let output = path.join("..").join("..");
         let directory = SubprocessPaths {
             path: path.to_path_buf(),

@@ -36,6 +36,8 @@ pub enum FortranExpr {
     Or(Vec<FortranExpr>),
     /// `a%b`, a component of a derived type: in MadEvent's samplers, never in a matrix element.
     Component(String),
+    /// `KIND=n` as an argument of an intrinsic function: 8 for double precision, 16 for quadruple.
+    Kind(i64),
     /// `a:b` as a subscript.
     Range(Option<Box<FortranExpr>>, Option<Box<FortranExpr>>),
 }
@@ -388,6 +390,9 @@ impl<'a> Cursor<'a> {
     }
 
     fn argument(&mut self) -> Parsed<FortranExpr> {
+        if self.accept(b"KIND=") {
+            return self.integer().map(FortranExpr::Kind);
+        }
         let from = match self.peek() {
             Some(b':') => None,
             Some(b'*') if matches!(self.text.get(self.pos + 1), Some(b')' | b',')) => {
@@ -442,7 +447,9 @@ impl<'a> Cursor<'a> {
             }
         }
         if !real {
-            return self.integer().map(FortranExpr::Int);
+            let value = self.integer()?;
+            self.kind();
+            return Ok(FortranExpr::Int(value));
         }
         let mut text = String::from_utf8_lossy(&rest[..mantissa]).into_owned();
         if end > mantissa {
@@ -450,16 +457,7 @@ impl<'a> Cursor<'a> {
             text.push_str(&String::from_utf8_lossy(&rest[mantissa + 1..end]));
         }
         self.pos += end;
-        // `_8` or `_DP` after a constant names its kind, which is double in everything that MG5aMC writes.
-        if self.accept(b"_") {
-            double = true;
-            let kind = self
-                .rest()
-                .iter()
-                .take_while(|b| b.is_ascii_alphanumeric() || **b == b'_')
-                .count();
-            self.pos += kind;
-        }
+        double |= self.kind();
         let bad = |_| format!("`{text}` is no number");
         let value = if double {
             text.parse::<f64>().map_err(bad)?
@@ -467,6 +465,17 @@ impl<'a> Cursor<'a> {
             f64::from(text.parse::<f32>().map_err(bad)?)
         };
         Ok(FortranExpr::Real(value))
+    }
+
+    /// Skips `_8` or `_DP` after a constant, which names its kind, in everything that MG5aMC writes double or quadruple
+    /// precision; whether there is one.
+    fn kind(&mut self) -> bool {
+        let found = self.accept(b"_");
+        if found {
+            let named = |b: &&u8| b.is_ascii_alphanumeric() || **b == b'_';
+            self.pos += self.rest().iter().take_while(named).count();
+        }
+        found
     }
 }
 
@@ -488,6 +497,16 @@ mod tests {
         let expression = cursor.expression()?;
         cursor.finish()?;
         Ok(expression)
+    }
+
+    #[test]
+    fn constants_and_functions_have_a_kind() {
+        assert_eq!(parse("0_16"), Ok(FortranExpr::Int(0)));
+        assert_eq!(parse("1.1E-1_16"), Ok(FortranExpr::Real(0.11)));
+        assert_eq!(parse("0.11_DP"), Ok(FortranExpr::Real(0.11)));
+        let kind = FortranExpr::Kind(16);
+        let call = FortranExpr::Apply("CMPLX".into(), vec![FortranExpr::Int(2), kind]);
+        assert_eq!(parse("CMPLX(2,KIND=16)"), Ok(call));
     }
 
     #[test]

@@ -2,8 +2,10 @@
 //!
 //! The library computes them itself ([`mebridge_process::external`]). The directory's own routines are run on numbers
 //! and compared, for every helicity, with and without mass, at rest and along the axis, so that a directory with
-//! different wavefunctions is rejected. If the file is missing, HELAS's wavefunctions are assumed.
+//! different wavefunctions is rejected. How many components they set tells their layout. If the file is missing, HELAS's
+//! wavefunctions are assumed.
 
+use super::momentum_layout::MomentumLayout;
 use super::program_unit::{Library, ProgramUnit};
 use super::symbolic::{Interpreter, Location};
 use super::value::FortranValue;
@@ -27,10 +29,17 @@ const DIRECTIONS: [[f64; 3]; 6] = [
     [0.0, 0.0, -1.0],
 ];
 
-/// Compares a directory's wavefunctions of one kind, for NSF, NSV or NSS of this sign.
-pub fn compare(library: &Library, kind: ExternalKind, sign: i8) -> Result<()> {
+/// Compares a directory's wavefunctions of one kind, for NSF, NSV or NSS of this sign, and returns their layout, which has to be
+/// `known` if others were compared.
+pub fn compare(
+    library: &Library,
+    kind: ExternalKind,
+    sign: i8,
+    known: Option<MomentumLayout>,
+) -> Result<MomentumLayout> {
+    let mut layout = known;
     let Some(unit) = library.unit(kind.routine())?.cloned() else {
-        return Ok(());
+        return Ok(layout.unwrap_or_default());
     };
     // SUSY cards have negative masses of Majorana fermions.
     let masses: &[f64] = match kind {
@@ -52,13 +61,15 @@ pub fn compare(library: &Library, kind: ExternalKind, sign: i8) -> Result<()> {
                 let p = [f64::hypot(momentum, mass), x, y, z];
                 for &helicity in helicities(kind, mass) {
                     let theirs = run(library, &unit, kind, &p, mass, helicity, sign)?;
-                    let ours = external(kind, &p, mass, helicity, sign);
+                    let found = layout_of(&unit, kind, theirs.len(), layout)?;
+                    layout = Some(found);
+                    let ours = numbers(found, &external(kind, &p, mass, helicity, sign));
                     let size = ours.iter().fold(0.0f64, |s, c| s.max(c.norm()));
                     let near = |(a, b): (&Complex64, &Complex64)| {
                         // Comparisons are false for NaN.
                         (a - b).norm() <= ROUNDING * size
                     };
-                    if theirs.len() != ours.len() || !theirs.iter().zip(&ours).all(near) {
+                    if !theirs.iter().zip(&ours).all(near) {
                         return Err(unit.error(format!(
                             "{} computes another wavefunction than HELAS's routine of that name \
                              (helicity {helicity}, mass {mass} GeV)",
@@ -69,7 +80,43 @@ pub fn compare(library: &Library, kind: ExternalKind, sign: i8) -> Result<()> {
             }
         }
     }
-    Ok(())
+    Ok(layout.unwrap_or_default())
+}
+
+/// Returns the layout in which a wavefunction of this kind has this number of components.
+fn layout_of(
+    unit: &ProgramUnit,
+    kind: ExternalKind,
+    count: usize,
+    known: Option<MomentumLayout>,
+) -> Result<MomentumLayout> {
+    let layouts = [MomentumLayout::Helas, MomentumLayout::MadLoop];
+    let found = layouts.into_iter().find(|layout| {
+        layout.rows(kind.components()) as usize == count
+            && known.is_none_or(|known| known == *layout)
+    });
+    found.ok_or_else(|| {
+        let expected = known.unwrap_or_default().rows(kind.components());
+        unit.error(format!(
+            "{} sets {count} components instead of {expected}",
+            unit.name
+        ))
+    })
+}
+
+/// Returns the components in a layout of a wavefunction in HELAS's.
+fn numbers(layout: MomentumLayout, components: &[Complex64]) -> Vec<Complex64> {
+    let mut builder = Builder::new(0);
+    let ours: Vec<_> = components
+        .iter()
+        .map(|c| builder.complex(c.re, c.im))
+        .collect();
+    let theirs = layout.from_helas(&mut builder, &ours);
+    // Operations on constants are folded.
+    theirs
+        .into_iter()
+        .filter_map(|id| builder.constant(id))
+        .collect()
 }
 
 /// Returns the helicities to compare. A directory with massive tensors uses all of them even if a card sets their mass
@@ -78,7 +125,7 @@ fn helicities(kind: ExternalKind, mass: f64) -> &'static [i8] {
     kind.helicities(mass != 0.0 || kind == ExternalKind::Tensor)
 }
 
-/// Runs the routine on numbers.
+/// Runs the routine on numbers, and returns the components that it sets.
 fn run(
     library: &Library,
     unit: &Rc<ProgramUnit>,
@@ -120,14 +167,9 @@ fn run(
         )));
     }
     interpreter.enter(unit, &places, 0)?;
-    let mut components = Vec::new();
-    for i in 0..i64::from(kind.components()) {
-        let value = match interpreter.get((result.0, i)) {
-            Some(FortranValue::Complex(value)) => interpreter.builder.constant(*value),
-            _ => None,
-        };
-        let missing = || unit.error(format!("{} does not set component {}", unit.name, i + 1));
-        components.push(value.ok_or_else(missing)?);
-    }
-    Ok(components)
+    let component = |i| match interpreter.get((result.0, i)) {
+        Some(FortranValue::Complex(value)) => interpreter.builder.constant(*value),
+        _ => None,
+    };
+    Ok((0..).map_while(component).collect())
 }

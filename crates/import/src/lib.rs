@@ -9,7 +9,7 @@
 //! | `source` | fixed form: splits lines into statements |
 //! | `expression`, `statement`, `data`, `program_unit` | the grammar |
 //! | `value`, `amplitude_expression`, `intrinsic`, `symbolic` | an interpreter that runs Fortran on symbols |
-//! | `lorentz`, `externals` | `Source/DHELAS`: HELAS and ALOHA routines |
+//! | `lorentz`, `externals`, `momentum_layout` | `Source/DHELAS`: HELAS and ALOHA routines |
 //! | `model` | `Source/MODEL`: parameters and couplings |
 //! | `matrix` | `matrix<i>.f`, and aMC@NLO's `matrix_<n>.f`, `born.f` and `b_sf_<n>.f` |
 //! | `tables` | leshouche.inc, coloramps.inc, config_subproc_map.inc |
@@ -29,6 +29,7 @@ mod intrinsic;
 mod lorentz;
 mod matrix;
 mod model;
+mod momentum_layout;
 mod nlo;
 mod pdg;
 mod program_unit;
@@ -155,7 +156,7 @@ pub fn import_born(dir: &Path, options: &Options) -> Result<Born> {
     let Some((number, _)) = born.next() else {
         return Err(Error::NotProcessDirectory {
             path: dir.to_path_buf(),
-            missing: "it has no Born (born.f), as the directories SubProcesses/P* of `generate ... [real=QCD]` have"
+            missing: "it has no Born (born.f), as the directories SubProcesses/P* of `generate ... [QCD]` have"
                 .into(),
         });
     };

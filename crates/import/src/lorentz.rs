@@ -5,11 +5,12 @@
 //! array and an amplitude if it is a scalar.
 
 use super::externals;
+use super::momentum_layout::MomentumLayout;
 use super::program_unit::{BlockNode, Library, ProgramUnit};
 use super::statement::Type;
 use super::symbolic::{Global, Interpreter, UnitFrame};
 use super::value::FortranValue;
-use mebridge_process::arith::{Builder, Op};
+use mebridge_process::arith::{Builder, Op, ValueId};
 use mebridge_process::lorentz::Routine;
 use mebridge_process::{External, ExternalKind};
 use mebridge_support::error::Result;
@@ -26,14 +27,16 @@ pub enum Role {
     Result,
 }
 
-/// Upper bound for the components of a wavefunction: spin 2 has 16, plus two for the momentum.
+/// Upper bound for the components of a wavefunction: spin 2 has 16, plus up to four for the momentum.
 const MAX_COMPONENTS: u64 = 64;
 
-/// Reads routines on demand, each once for every layout of its wavefunctions.
+/// Reads routines on demand, each once for every combination of sizes of its wavefunctions.
 pub struct Routines<'l> {
     library: &'l Library,
     /// BWCUTOFF of the run card, used by routines for lines that `$` forbids to be on shell.
     bw_cutoff: f64,
+    /// Layout of all wavefunctions, known once an external one was compared.
+    layout: Option<MomentumLayout>,
     /// Whether a result may lack its momentum, as in helicity recycling (`FFV1P1N_3`); it is then 0.
     pub momentum_may_be_unset: bool,
     /// Routines read so far, in the order of their first calls.
@@ -60,6 +63,7 @@ impl<'l> Routines<'l> {
         Routines {
             library,
             bw_cutoff,
+            layout: None,
             momentum_may_be_unset: false,
             found: Vec::new(),
             globals: Vec::new(),
@@ -74,6 +78,11 @@ impl<'l> Routines<'l> {
         Routines::new(self.library, self.bw_cutoff)
     }
 
+    /// Returns the layout of all wavefunctions.
+    pub fn layout(&self) -> MomentumLayout {
+        self.layout.unwrap_or_default()
+    }
+
     /// Compares the external wavefunctions of a kind, once for each sign, with those of [`mebridge_process::external`],
     /// which replace them.
     pub fn external(&mut self, external: External) -> Result<()> {
@@ -81,7 +90,8 @@ impl<'l> Routines<'l> {
         if self.externals.contains(&key) {
             return Ok(());
         }
-        externals::compare(self.library, external.kind, external.sign)?;
+        let External { kind, sign, .. } = external;
+        self.layout = Some(externals::compare(self.library, kind, sign, self.layout)?);
         self.externals.push(key);
         Ok(())
     }
@@ -154,10 +164,14 @@ impl<'l> Routines<'l> {
             let at = interpreter.bind_new(&mut frame, dummy);
             match role {
                 Role::Wavefunction => {
-                    for component in 0..sizes[wavefunction] {
-                        let input = routine.wavefunction_input(wavefunction, component);
-                        let value = FortranValue::Complex(interpreter.builder.input(input));
-                        interpreter.set((at.0, i64::from(component)), value);
+                    let builder = &mut interpreter.builder;
+                    let input = |component| {
+                        builder.input(routine.wavefunction_input(wavefunction, component))
+                    };
+                    let inputs: Vec<ValueId> = (0..sizes[wavefunction]).map(input).collect();
+                    let theirs = self.layout().from_helas(builder, &inputs);
+                    for (component, value) in (0..).zip(theirs) {
+                        interpreter.set((at.0, component), FortranValue::Complex(value));
                     }
                     wavefunction += 1;
                 }
@@ -210,7 +224,11 @@ impl<'l> Routines<'l> {
         let mut outputs = Vec::new();
         for i in 0..components {
             let value = interpreter.get((at.0, i)).cloned();
-            if value.is_none() && self.momentum_may_be_unset && is_array && i < 2 {
+            if value.is_none()
+                && self.momentum_may_be_unset
+                && is_array
+                && i < i64::from(self.layout().momentum())
+            {
                 outputs.push(interpreter.builder.real(0.0));
                 continue;
             }
@@ -225,6 +243,7 @@ impl<'l> Routines<'l> {
                 .map_err(|what| unit.error(what))?;
             outputs.push(value);
         }
+        let outputs = self.layout().to_helas(&mut interpreter.builder, &outputs);
         let (program, ids) = interpreter.builder.finish().pruned(&outputs);
         routine.program = program;
         // The roots are part of the pruned program.

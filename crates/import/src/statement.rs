@@ -10,9 +10,9 @@ use super::expression::{Cursor, FortranExpr, MAX_DEPTH, Parsed};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     Integer,
-    /// In double precision.
+    /// In double precision. Quadruple precision, which loops alone need, is evaluated in double.
     Real,
-    /// In double precision.
+    /// The same.
     Complex,
     /// REAL or COMPLEX in single precision, which no formula of MG5aMC uses.
     Single,
@@ -252,14 +252,16 @@ fn do_statement(text: &[u8]) -> Parsed<Statement> {
 }
 
 /// Spellings of types, longest first if one starts with another.
-const TYPES: [(&[u8], Type); 17] = [
+const TYPES: [(&[u8], Type); 19] = [
     (b"DOUBLEPRECISION", Type::Real),
     (b"DOUBLECOMPLEX", Type::Complex),
     (b"COMPLEX*16", Type::Complex),
+    (b"COMPLEX*32", Type::Complex),
     (b"COMPLEX*8", Type::Single),
     (b"COMPLEX(KIND=8)", Type::Complex),
     (b"COMPLEX", Type::Single),
     (b"REAL*8", Type::Real),
+    (b"REAL*16", Type::Real),
     (b"REAL*4", Type::Single),
     (b"REAL(KIND=8)", Type::Real),
     (b"REAL", Type::Single),

@@ -41,6 +41,19 @@ fn splits(tree: &Tree) -> Vec<(usize, usize)> {
     splits.filter(|&(_, leg)| leg != 0).collect()
 }
 
+/// Returns the size of GOODHEL, which `SBORN_SPLITORDERS` sets in its first call and then keeps: a helicity that vanishes
+/// there, as that of a W at rest, need not vanish at other points.
+fn good_helicities(tree: &Tree) -> Option<usize> {
+    let found = statements::read(tree.text(tree.element.join("born.f"))?);
+    let number = |after: &str| -> Option<usize> {
+        let mut all = found.iter();
+        let (_, rest) = all.find_map(|s| s.text.split_once(after))?;
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        rest[..digits].parse().ok()
+    };
+    Some(number("NCOMB=")? * number("LOGICALGOODHEL(NCOMB,")?)
+}
+
 /// Returns the program that evaluates the Born. After |M|^2 it writes the links, and the complex Borns of
 /// [`splits`].
 pub fn program(tree: &Tree) -> String {
@@ -67,6 +80,11 @@ pub fn program(tree: &Tree) -> String {
     }
     let sizes = [links.len(), splits.len()].map(|size| size.max(1));
     line(&format!("REAL*8 MEB_L({}),MEB_B(2,{})", sizes[0], sizes[1]));
+    let good = good_helicities(tree);
+    if let Some(size) = good {
+        line(&format!("LOGICAL MEB_GOOD({size})"));
+        line("COMMON/C_GOODHEL/MEB_GOOD");
+    }
     line("CALL GET_COMMAND_ARGUMENT(1,MEB_FILE)");
     line("OPEN(UNIT=91,FILE=MEB_FILE,STATUS='REPLACE',RECL=40000)");
     line("CALL SETPARA('param_card.dat')");
@@ -74,6 +92,9 @@ pub fn program(tree: &Tree) -> String {
     let mut line = |text: &str| {
         let _ = writeln!(t, "      {text}");
     };
+    if good.is_some() {
+        line("MEB_GOOD=.TRUE.");
+    }
     line("G=MEB_G");
     line("CALL UPDATE_AS_PARAM()");
     line("NFKSPROCESS=1");

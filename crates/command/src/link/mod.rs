@@ -59,7 +59,7 @@ use std::path::{Path, PathBuf};
 
 /// Let MadEvent take its matrix elements from the library
 ///
-/// OUTPUT is the directory of `output madevent` or of aMC@NLO (`[real=QCD]`), or one of its SubProcesses/P* directories.
+/// OUTPUT is the directory of `output madevent` or of aMC@NLO (`[QCD]`), or one of its SubProcesses/P* directories.
 /// Afterwards bin/generate_events, bin/calculate_xsect, launch, and `make madevent` in a P directory make executables that
 /// use the library. Undone by `mebridge unlink`.
 #[derive(clap::Args)]

@@ -134,7 +134,7 @@ impl<'l> Helas<'l> {
         let result = result.ok_or("there is no result")?;
         let at = target(interpreter, frame, result)?;
         if components > 1 {
-            column(frame, interpreter, result, at, components)?;
+            self.column(frame, interpreter, result, at, components)?;
             let wavefunction = Wavefunction::Internal(vertex);
             self.store(interpreter, at, wavefunction, components);
         } else {
@@ -167,6 +167,29 @@ impl<'l> Helas<'l> {
             self.components.push(components);
         }
         interpreter.set(at, FortranValue::Wavefunction(index));
+    }
+
+    /// Checks that an element is the first of a column of a two-dimensional array, whose columns have room for a
+    /// wavefunction.
+    fn column(
+        &self,
+        frame: &UnitFrame,
+        interpreter: &Interpreter,
+        argument: &FortranExpr,
+        at: Location,
+        components: u32,
+    ) -> Parsed<()> {
+        let FortranExpr::Apply(name, _) = argument else {
+            return Err("a wavefunction is not given as W(1,n)".into());
+        };
+        let needed = self.routines.layout().rows(components);
+        match interpreter.rows_of(frame, name) {
+            Some(rows) if rows < i64::from(needed) => Err(format!(
+                "a wavefunction of {needed} components, and {name} has {rows} rows"
+            )),
+            Some(rows) if at.1 % rows == 0 => Ok(()),
+            _ => Err("a wavefunction is not given as W(1,n)".into()),
+        }
     }
 
     /// Handles `IXXXXX(P(0,3), MDL_MT, NHEL(3), -1*IC(3), W(1,3))`; a scalar has neither mass nor helicity.
@@ -216,7 +239,7 @@ impl<'l> Helas<'l> {
             .external(external)
             .map_err(|error| error.to_string())?;
         let at = target(interpreter, frame, result)?;
-        column(frame, interpreter, result, at, kind.components())?;
+        self.column(frame, interpreter, result, at, kind.components())?;
         let wavefunction = Wavefunction::External(external);
         self.store(interpreter, at, wavefunction, kind.components());
         Ok(())
@@ -328,27 +351,6 @@ fn target(
             interpreter.reference(frame, argument)
         }
         _ => Err("a wavefunction or amplitude that is no element of a COMPLEX array".into()),
-    }
-}
-
-/// Checks that an element is the first of a column of a two-dimensional array, whose columns hold `components`
-/// elements.
-fn column(
-    frame: &UnitFrame,
-    interpreter: &Interpreter,
-    argument: &FortranExpr,
-    at: Location,
-    components: u32,
-) -> Parsed<()> {
-    let FortranExpr::Apply(name, _) = argument else {
-        return Err("a wavefunction is not given as W(1,n)".into());
-    };
-    match interpreter.rows_of(frame, name) {
-        Some(rows) if rows < i64::from(components) => Err(format!(
-            "a wavefunction of {components} components, and {name} has {rows} rows"
-        )),
-        Some(rows) if at.1 % rows == 0 => Ok(()),
-        _ => Err("a wavefunction is not given as W(1,n)".into()),
     }
 }
 

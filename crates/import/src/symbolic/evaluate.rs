@@ -68,6 +68,7 @@ impl<'l> Interpreter<'l> {
                 Ok(FortranValue::Logical(truth))
             }
             FortranExpr::Component(what) => Err(format!("{what} cannot be read")),
+            FortranExpr::Kind(_) => Err("a kind cannot be read here".into()),
             FortranExpr::Range(..) => Err("an array section cannot be read here".into()),
         }
     }
@@ -246,6 +247,12 @@ impl<'l> Interpreter<'l> {
         if let Some(unit) = unit {
             return self.call_function(frame, &unit, args);
         }
+        // The result has at least double precision.
+        let (name, args) = match (name, args) {
+            ("CMPLX", [args @ .., FortranExpr::Kind(8 | 16)]) => ("DCMPLX", args),
+            ("REAL", [args @ .., FortranExpr::Kind(8 | 16)]) => ("DBLE", args),
+            _ => (name, args),
+        };
         let mut values = Vec::with_capacity(args.len());
         for argument in args {
             values.push(self.eval(frame, argument)?);

@@ -1,0 +1,1 @@
+../../../old/Source/MODEL/couplings1.f

@@ -1,0 +1,1 @@
+../../../nlo/SubProcesses/P0_gg_ttx/b_sf_003.f

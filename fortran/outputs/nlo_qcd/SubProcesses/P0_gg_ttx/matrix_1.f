@@ -1,0 +1,1 @@
+../../../nlo/SubProcesses/P0_gg_ttx/matrix_1.f

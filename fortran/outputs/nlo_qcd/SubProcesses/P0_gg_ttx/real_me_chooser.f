@@ -1,0 +1,1 @@
+../../../nlo/SubProcesses/P0_gg_ttx/real_me_chooser.f
