@@ -111,7 +111,7 @@ fn numbers(layout: MomentumLayout, components: &[Complex64]) -> Vec<Complex64> {
         .iter()
         .map(|c| builder.complex(c.re, c.im))
         .collect();
-    let theirs = layout.from_helas(&mut builder, &ours);
+    let theirs = layout.of_helas(&mut builder, &ours);
     // Operations on constants are folded.
     theirs
         .into_iter()

@@ -169,7 +169,7 @@ impl<'l> Routines<'l> {
                         builder.input(routine.wavefunction_input(wavefunction, component))
                     };
                     let inputs: Vec<ValueId> = (0..sizes[wavefunction]).map(input).collect();
-                    let theirs = self.layout().from_helas(builder, &inputs);
+                    let theirs = self.layout().of_helas(builder, &inputs);
                     for (component, value) in (0..).zip(theirs) {
                         interpreter.set((at.0, component), FortranValue::Complex(value));
                     }
@@ -243,7 +243,7 @@ impl<'l> Routines<'l> {
                 .map_err(|what| unit.error(what))?;
             outputs.push(value);
         }
-        let outputs = self.layout().to_helas(&mut interpreter.builder, &outputs);
+        let outputs = self.layout().in_helas(&mut interpreter.builder, &outputs);
         let (program, ids) = interpreter.builder.finish().pruned(&outputs);
         routine.program = program;
         // The roots are part of the pruned program.

@@ -31,7 +31,7 @@ impl MomentumLayout {
     }
 
     /// Returns the components in this layout of a wavefunction in HELAS's.
-    pub fn from_helas(self, builder: &mut Builder, components: &[ValueId]) -> Vec<ValueId> {
+    pub fn of_helas(self, builder: &mut Builder, components: &[ValueId]) -> Vec<ValueId> {
         match (self, components) {
             (MomentumLayout::MadLoop, [energy_z, x_y, others @ ..]) => {
                 let mut part = |part, of| builder.push(Op::Call(part, of));
@@ -49,7 +49,7 @@ impl MomentumLayout {
     }
 
     /// Returns the components in HELAS's layout of a wavefunction in this one, whose momentum is real.
-    pub fn to_helas(self, builder: &mut Builder, components: &[ValueId]) -> Vec<ValueId> {
+    pub fn in_helas(self, builder: &mut Builder, components: &[ValueId]) -> Vec<ValueId> {
         match (self, components) {
             (MomentumLayout::MadLoop, [energy, x, y, z, others @ ..]) => {
                 let mut found = vec![
@@ -76,8 +76,8 @@ mod tests {
         for (layout, rows) in [(MomentumLayout::Helas, 3), (MomentumLayout::MadLoop, 5)] {
             let mut builder = Builder::new(3);
             let ours: Vec<ValueId> = (0..3).map(|n| builder.input(n)).collect();
-            let theirs = layout.from_helas(&mut builder, &ours);
-            let back = layout.to_helas(&mut builder, &theirs);
+            let theirs = layout.of_helas(&mut builder, &ours);
+            let back = layout.in_helas(&mut builder, &theirs);
             assert_eq!((theirs.len(), layout.rows(3)), (rows, rows as u32));
             let values = builder.finish().evaluate(&inputs);
             let number = |id: &ValueId| values[*id as usize];
