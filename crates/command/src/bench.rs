@@ -198,7 +198,6 @@ impl Options {
                     card: process.model.default_card(),
                     process,
                     number: 1,
-                    process_number: 1,
                 }])
             }
             one => Ok(vec![one?]),

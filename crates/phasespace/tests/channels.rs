@@ -541,8 +541,7 @@ fn limits_lose_nothing() {
     }
 }
 
-/// Inversion of every map returns the random numbers and the weight, at every level.
-/// The same for lepton beams, whose points lie close to the whole energy, with and without a resonance of all legs.
+/// Volumes of lepton beams, whose points lie close to the whole energy, with and without a resonance of all legs.
 #[test]
 fn volumes_of_lepton_beams() {
     let resonance: [&[&str]; 2] = [&["i0", "i1", "p0"], &["p0", "o0", "o1"]];
@@ -564,7 +563,12 @@ fn volumes_of_lepton_beams() {
             least = f64::min(least, rest[0].min(rest[1]));
             let ratio = (1.0 - rest[1]).ln() - (1.0 - rest[0]).ln();
             let off = of(layout.rapidity()) + 0.5 * ratio;
-            assert!(off.abs() < 1e-9, "{rest:?} {off}");
+            // The fraction itself has lost digits where it is small.
+            let rounding = rest.map(|rest| 1e-15 / (1.0 - rest));
+            assert!(
+                off.abs() < 1e-9 + rounding[0] + rounding[1],
+                "{rest:?} {off}"
+            );
         }
         assert!(least < 1e-30, "{least}");
         let wanted = massless(n, 1000.0);
@@ -573,6 +577,7 @@ fn volumes_of_lepton_beams() {
     }
 }
 
+/// Inversion of every map returns the random numbers and the weight, at every level.
 #[test]
 fn momenta_and_the_way_back() {
     let levels = Level::ALL.into_iter().filter(|level| level.is_supported());

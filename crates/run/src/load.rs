@@ -3,7 +3,7 @@
 use crate::element::Element;
 use crate::source::Source;
 use mebridge::files::regular;
-use mebridge::generate::{MatrixElements, with_spaced_arrow};
+use mebridge::generate::with_spaced_arrow;
 use mebridge::import::Options;
 use mebridge::locate::{Located, locate, locate_every, process_text};
 use mebridge::models;
@@ -30,8 +30,6 @@ pub struct CardedProcess {
     pub card: Vec<f64>,
     /// Number of the matrix element in its directory, from 1.
     pub number: usize,
-    /// The process number (`@`), which event files have as LPRUP; 1 for what is not generated from a text.
-    pub process_number: i32,
 }
 
 impl CardedProcess {
@@ -41,7 +39,6 @@ impl CardedProcess {
             process: located.process,
             card: located.card,
             number,
-            process_number: 1,
         }
     }
 
@@ -68,14 +65,7 @@ pub fn processes(
     match process_text(&choice.path) {
         Some(text) if choice.element.is_none() => {
             let model = models::model(models::of_text(text, model).as_deref())?;
-            let elements = MatrixElements::parse(text, &model)?;
-            let generated = (0..elements.len()).map(|place| elements.process(place));
-            let mut found = with_card_values(generated.collect::<Result<_>>()?, card)?;
-            for (place, one) in found.iter_mut().enumerate() {
-                // Larger numbers than event files can hold count as none, as in a run by cards.
-                one.process_number = i32::try_from(elements.number(place)).unwrap_or(1);
-            }
-            Ok(found)
+            with_card_values(mebridge::generate::generate_with(text, &model)?, card)
         }
         _ => Ok(vec![single_process(&switches(choice, card, model)?)?]),
     }
@@ -115,7 +105,6 @@ pub fn with_card_values(
             card: card.unwrap_or_else(|| Ok(model.default_card()))?,
             process,
             number,
-            process_number: 1,
         })
     });
     sources.collect()
@@ -293,7 +282,7 @@ pub fn load_elements(
     }
 }
 
-/// The matrix elements of a process file, a directory, or a text with a model, and their process numbers.
+/// The matrix elements of a process file, a directory, or a text with a model.
 ///
 /// # Errors
 /// Those of [`load_elements`].
@@ -303,14 +292,13 @@ pub fn load_process(
     card: Option<&Path>,
     parameters: &BTreeMap<String, f64>,
     threads: usize,
-) -> Result<(Vec<Element>, Vec<i32>)> {
+) -> Result<Vec<Element>> {
     let choice = ProcessChoice::parse(process);
     let of = match choice.element {
         None if choice.path.is_dir() => from_directory(&choice, card)?,
         _ => processes(process.as_ref(), card, model)?,
     };
-    let numbers = of.iter().map(|one| one.process_number).collect();
-    Ok((elements(0, &choice, of, parameters, threads)?, numbers))
+    elements(0, &choice, of, parameters, threads)
 }
 
 /// A notice for runs with [`load_process`] if the directory requires on-shell or off-shell resonances, which these runs
@@ -463,7 +451,7 @@ mod tests {
         let same = &source.sources()[0];
         assert_eq!(ignored_resonances(same), None);
         let same = load_process(same, None, Some(&card), &BTreeMap::new(), 1);
-        assert_eq!(same.unwrap().0[0].process, found[0].process);
+        assert_eq!(same.unwrap()[0].process, found[0].process);
         // A card other than the directory's own, and one that lacks an entry.
         let folder = tempfile::tempdir().unwrap();
         let other = folder.path().join("card.dat");
@@ -491,26 +479,9 @@ mod tests {
     fn alpha_is_that_of_the_process_or_of_the_model() {
         let none = BTreeMap::new();
         let found = load_process("e+ e- > mu+ mu-", None, None, &none, 1);
-        let (found, _) = found.unwrap();
+        let found = found.unwrap();
         assert_eq!(alpha_qed(&found), Some(1.0 / 132.507));
         assert_eq!(model_alpha_qed(None, None), Some(1.0 / 132.507));
-    }
-
-    /// As in MadEvent: by `@`, or else the number of the process in the text.
-    #[test]
-    fn processes_have_numbers() {
-        let numbers = |text| {
-            load_process(text, None, None, &BTreeMap::new(), 1)
-                .unwrap()
-                .1
-        };
-        assert_eq!(numbers("u d~ > w+ @0; add process u d~ > w+ g @7"), [0, 7]);
-        let labels = numbers("generate p p > w+; add process p p > w+ j");
-        let (one, two) = labels.split_at(labels.partition_point(|number| *number == 1));
-        assert!(
-            !one.is_empty() && two.len() == 3 && two.iter().all(|n| *n == 2),
-            "{labels:?}"
-        );
     }
 
     #[test]

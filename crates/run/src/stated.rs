@@ -53,7 +53,7 @@ impl RunPlan {
         let cuts = named_cuts::read(cuts)?;
         let card = spec.param_card.as_deref();
         let model = spec.model.as_deref();
-        let (mut elements, numbers) =
+        let mut elements =
             load::load_process(&spec.process, model, card, &spec.parameters, spec.threads)?;
         let mut notices: Vec<String> = load::ignored_resonances(&spec.process)
             .into_iter()
@@ -131,7 +131,7 @@ impl RunPlan {
                 matched: false,
                 clustering: false,
                 names: systematics.names(),
-                numbers,
+                numbers: (1..).take(elements.len()).collect(),
             },
             norm: Norm::Average,
             generator: String::new(),

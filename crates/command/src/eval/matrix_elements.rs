@@ -180,7 +180,6 @@ fn prepared(located: &Located, switches: &Switches) -> Result<Bridge> {
         process: located.process.clone(),
         card: located.card.clone(),
         number: 1,
-        process_number: 1,
     };
     let energy = energy(&source.process, &source.card)?;
     let space = random_events::phase_space(&source, energy);

@@ -10,7 +10,7 @@ pub(crate) fn elements(text: &str, parameters: &[(&str, f64)]) -> Vec<Element> {
         .iter()
         .map(|(name, value)| ((*name).to_owned(), *value));
     let given: BTreeMap<String, f64> = given.collect();
-    load_process(text, None, None, &given, 1).unwrap().0
+    load_process(text, None, None, &given, 1).unwrap()
 }
 
 /// Cuts by name.
