@@ -222,6 +222,11 @@ impl Beam {
         matches!(self, Beam::Densities { densities, .. } if densities.is_of_lepton())
     }
 
+    /// Returns whether there is a density of both partons alone, so that those of one parton cannot be compared.
+    pub fn is_joint(&self) -> bool {
+        matches!(self, Beam::PhotonPair(_)) || self.is_lepton()
+    }
+
     /// Returns what GPUs do not support about it.
     pub fn not_on_gpus(&self) -> Option<&'static str> {
         match self {
@@ -346,28 +351,27 @@ impl Integrand {
         group.beams.map(|beam| self.beams[beam].flavors())
     }
 
-    /// Returns the density of both partons of a point from those of all partons of each leg; `places` are those of
-    /// [`Self::places`].
-    pub(crate) fn both(&self, values: [&[f64]; 2], places: Option<[usize; 2]>) -> f64 {
-        let Some([first, second]) = places else {
-            return 0.0;
-        };
-        match self.beams[0].components() {
-            1 => values[0][first] * values[1][second],
-            count => {
-                let of = |leg: usize, place: usize| values[leg][place * count..][..count].iter();
-                let pairs = of(0, first).zip(of(1, second));
-                pairs.map(|(one, other)| one * other).sum()
+    /// Returns the function from the densities of all partons of each leg at a point, and the places of two of them
+    /// ([`Self::places`]), to the density of both.
+    pub(crate) fn luminosities(&self) -> impl Fn([&[f64]; 2], Option<[usize; 2]>) -> f64 + use<> {
+        let count = self.beams[0].components();
+        move |values, places| match places {
+            None => 0.0,
+            Some([first, second]) if count == 1 => values[0][first] * values[1][second],
+            Some(places) => {
+                let of = |leg: usize| values[leg][places[leg] * count..][..count].iter();
+                of(0).zip(of(1)).map(|(one, other)| one * other).sum()
             }
         }
     }
 
-    /// Returns the energy fraction of a parton.
-    pub(crate) fn fraction(&self, points: &Rows, layout: Layout, leg: usize, place: usize) -> f64 {
-        let found = points.row(layout.fraction(leg))[place];
-        match self.beams[0].is_lepton() {
-            true => 1.0 - found,
-            false => found,
+    /// Returns the function from a leg and the place of a point to the energy fraction of the parton.
+    pub(crate) fn fractions(&self, points: &Rows, layout: Layout) -> impl Fn(usize, usize) -> f64 {
+        let is_lepton = self.beams[0].is_lepton();
+        let rows = [0, 1].map(|leg| points.row(layout.fraction(leg)));
+        move |leg, place| match is_lepton {
+            true => 1.0 - rows[leg][place],
+            false => rows[leg][place],
         }
     }
 

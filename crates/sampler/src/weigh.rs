@@ -229,8 +229,8 @@ impl Draw<'_> {
         let partons = work.drawn[place];
         let of_partons = &group.partons[partons as usize];
         let exchanged = of_partons.exchanged;
-        let fraction = |leg: usize| self.integrand.fraction(&work.points, layout, leg, place);
-        let mut fractions = [0, 1].map(fraction);
+        let fraction = self.integrand.fractions(&work.points, layout);
+        let mut fractions = [0, 1].map(|leg| fraction(leg, place));
         let mut scales = [0, 1, 2].map(|row| work.scales.row(row)[place]);
         let mut matched = work.clustering.matched.get(place).cloned().flatten();
         if exchanged {

@@ -205,13 +205,14 @@ impl Integrand {
             .map(|one| self.places(group, one.codes))
             .collect();
         let random = work.points.row(layout.rows() + FLAVOR);
+        let (luminosity, fraction) = (self.luminosities(), self.fractions(&work.points, layout));
         let mut shares = vec![0.0; group.partons.len()];
         for (point, &random) in random[..passed].iter().enumerate() {
             let values =
                 [0, 1].map(|leg| &work.values[leg][point * flavors[leg]..][..flavors[leg]]);
             let mut total = 0.0;
             for ((share, places), one) in shares.iter_mut().zip(&places).zip(&group.partons) {
-                *share = self.both(values, *places) * one.factor * source.chances[one.element];
+                *share = luminosity(values, *places) * one.factor * source.chances[one.element];
                 // Densities may be negative, and then events are too.
                 total += share.abs();
             }
@@ -228,8 +229,7 @@ impl Integrand {
                 }
                 rest -= share.abs();
             }
-            let [first, second] = [0, 1].map(|leg| self.fraction(&work.points, layout, leg, point));
-            let fractions = first * second;
+            let fractions = fraction(0, point) * fraction(1, point);
             let chance = source.chances[group.partons[drawn].element] * fractions;
             work.factors.push(total.copysign(shares[drawn]) / chance);
             work.drawn.push(drawn as u32);
