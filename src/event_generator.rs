@@ -997,13 +997,16 @@ impl Request {
         let (scales, values) = &self.alpha_s;
         let coupling = StrongCoupling::new(scales, values);
         let coupling = coupling.map_err(|what| wrong(format!("alpha_s: {what}")))?;
+        let energies = [self.rapidity, -self.rapidity].map(|y| 0.5 * self.energy * y.exp());
+        let beams = beams(&self.beams()?, energies)?;
+        let matching = self.clustering.iter().flat_map(|of| &of.matching);
+        if beams.iter().any(Beam::is_joint) && matching.into_iter().any(|of| of.reweighted) {
+            return Err(wrong("matching needs a density of each beam").into());
+        }
         Ok(Common {
             energy: self.energy,
             rapidity: self.rapidity,
-            beams: beams(
-                &self.beams()?,
-                [self.rapidity, -self.rapidity].map(|y| 0.5 * self.energy * y.exp()),
-            )?,
+            beams,
             running: RunningCoupling::Table(Arc::new(coupling)),
             scale: self.scale,
             clustering: self.clustering.clone(),
