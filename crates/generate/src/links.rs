@@ -8,7 +8,7 @@ use super::matrix::matrix;
 use super::strings::{Label, PieceKind, Strings};
 use mebridge_process::Process;
 use mebridge_process::born::{Born, ColorLink};
-use mebridge_process::color::ColorMatrix;
+use mebridge_process::color::{ColorMatrix, color_paths};
 use mebridge_support::error::{Error, Result};
 
 /// The largest difference of two colour factors that are the same.
@@ -28,9 +28,8 @@ pub fn born(process: Process) -> Result<Born> {
     let color = &diagrams
         .ok_or_else(|| refused("it is evaluated without diagrams; take fewer gluons"))?
         .color;
-    let incoming: Vec<bool> = process.legs.iter().map(|leg| leg.incoming).collect();
     let flows = process.channels.color_flows.iter();
-    let flows: Option<Vec<Strings>> = flows.map(|tags| strings(tags, &incoming)).collect();
+    let flows: Option<Vec<Strings>> = flows.map(|tags| strings(&process, tags)).collect();
     let flows = flows.ok_or_else(|| refused("its colour flows are no strings and traces"))?;
     let own = matrix(&flows).map_err(|what| refused(&what))?;
     if !is_same(&own, color) {
@@ -58,52 +57,19 @@ fn is_same(a: &ColorMatrix, b: &ColorMatrix) -> bool {
 
 /// The strings and traces of a flow, from the tags of each leg; `None` if its lines are no such. The inverse of
 /// [`super::flows::lines`].
-fn strings(tags: &[(i32, i32)], incoming: &[bool]) -> Option<Strings> {
-    // All legs as outgoing ones.
-    let tags = tags.iter().zip(incoming);
-    let tags: Vec<(i32, i32)> = tags
-        .map(|(&(color, anticolor), &incoming)| match incoming {
-            true => (anticolor, color),
-            false => (color, anticolor),
-        })
-        .collect();
-    if tags.iter().any(|&(a, b)| a < 0 || b < 0) {
-        return None;
-    }
-    let after = |leg: usize| tags.iter().position(|&(_, to)| to == tags[leg].0);
-    let mut left: Vec<bool> = tags.iter().map(|&tags| tags != (0, 0)).collect();
+fn strings(process: &Process, tags: &[(i32, i32)]) -> Option<Strings> {
+    let lines = process.color_lines(tags)?;
+    let legs = process.legs.len();
     let mut product = Strings::ONE;
-    // Strings from their heads, then traces.
-    for trace in [false, true] {
-        for first in 0..tags.len() {
-            if !left[first] || (!trace && tags[first].1 != 0) {
-                continue;
-            }
-            let mut labels = vec![first as Label];
-            left[first] = false;
-            let mut leg = first;
-            while tags[leg].0 != 0 {
-                leg = after(leg)?;
-                if trace && leg == first {
-                    break;
-                }
-                if !left[leg] {
-                    return None;
-                }
-                left[leg] = false;
-                labels.push(leg as Label);
-            }
-            let is_whole = trace == (tags[leg].0 != 0) && labels.len() > 1;
-            product = match is_whole {
-                true => product.times(&Strings::new(trace, &labels).ok()?).ok()?,
-                false => return None,
-            };
-        }
+    for path in color_paths(&lines, legs, &vec![true; legs]) {
+        let trace = lines.contains(&[path[path.len() - 1], path[0]]);
+        let labels: Vec<Label> = path.iter().map(|&leg| leg as Label).collect();
+        product = product.times(&Strings::new(trace, &labels).ok()?).ok()?;
     }
     Some(product)
 }
 
-/// A flow with a gluon, by its place in a list, with its sign.
+/// A flow with a gluon inserted: places of the terms in a list, with their signs.
 type Inserted = Vec<(usize, f64)>;
 
 /// The links of these pairs of legs; `gluon` is a label that no flow has.

@@ -4,7 +4,9 @@
 //! doubled off-diagonal entries, so that the sum runs over j >= i; before, it wrote the full matrix with one
 //! denominator per row. Here it is the upper triangle of the symmetric matrix, row by row, not doubled.
 
+use super::Process;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Matrices with more rows are not factorised, and taken to be positive.
 const MAX_FACTORISED_ROWS: usize = 2000;
@@ -92,6 +94,66 @@ impl ColorMatrix {
     pub fn triangle(flows: usize) -> usize {
         flows * (flows + 1) / 2
     }
+}
+
+impl Process {
+    /// The pairs of legs that the colour lines of a flow ([`Channels::color_flows`](super::channels::Channels::color_flows))
+    /// connect, from colour to anticolour of outgoing particles. `None` if a line does not connect two legs, as those of
+    /// sextets, and of three quarks that meet in an epsilon.
+    pub fn color_lines(&self, tags: &[(i32, i32)]) -> Option<Vec<[usize; 2]>> {
+        let (mut from, mut to) = (BTreeMap::new(), BTreeMap::new());
+        for ((leg, of), &tags) in self.legs.iter().enumerate().zip(tags) {
+            let (color, anticolor) = match of.incoming {
+                true => (tags.1, tags.0),
+                false => tags,
+            };
+            for (tag, ends) in [(color, &mut from), (anticolor, &mut to)] {
+                // Sextets have negative tags.
+                if tag < 0 || (tag > 0 && ends.insert(tag, leg).is_some()) {
+                    return None;
+                }
+            }
+        }
+        if from.len() != to.len() {
+            return None;
+        }
+        from.iter()
+            .map(|(tag, &leg)| Some([leg, *to.get(tag)?]))
+            .collect()
+    }
+}
+
+/// The paths along colour lines ([`Process::color_lines`]): from each leg without anticolour on, ascending, then around
+/// each loop, from its first leg that is no gluon on if it has one, else from its first gluon.
+pub fn color_paths(lines: &[[usize; 2]], legs: usize, gluons: &[bool]) -> Vec<Vec<usize>> {
+    let (mut next, mut begins) = (vec![None; legs], vec![false; legs]);
+    for &[from, _] in lines {
+        begins[from] = true;
+    }
+    for &[from, to] in lines {
+        next[from] = Some(to);
+        begins[to] = false;
+    }
+    let mut passed = vec![false; legs];
+    let mut found = Vec::new();
+    let open = (0..legs).filter(|&leg| begins[leg]);
+    let fixed = (0..legs).filter(|&leg| !gluons[leg]);
+    for first in open.chain(fixed).chain(0..legs) {
+        let mut path = Vec::new();
+        let mut at = Some(first);
+        while let Some(leg) = at.filter(|&leg| !passed[leg]) {
+            if next[leg].is_none() && path.is_empty() {
+                break;
+            }
+            passed[leg] = true;
+            path.push(leg);
+            at = next[leg];
+        }
+        if !path.is_empty() {
+            found.push(path);
+        }
+    }
+    found
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //!
 //! A gluon may take the place of an incoming one and vice versa; its momentum then changes sign.
 
+use super::color::color_paths;
 use super::{
     Amplitudes, Channels, ColorMatrix, Diagrams, ExternalKind, HelicitySum, LinearMap, Process,
     Quantity, Term, TermSource, Wavefunction,
@@ -77,7 +78,7 @@ impl Process {
         };
         for (flow, tags) in tags.iter().enumerate() {
             let lines = self.color_lines(tags)?;
-            let paths = paths(&lines, self.legs.len(), &gluons);
+            let paths = color_paths(&lines, self.legs.len(), &gluons);
             let color_factor = diagrams.color.entry(flow, flow);
             let kinds = paths.iter().map(|path| {
                 let kind = |&leg: &usize| match gluons[leg] {
@@ -151,29 +152,6 @@ impl Process {
             });
             { reversed }.all(|row| weights.get(&row[..]) == Some(weight))
         })
-    }
-
-    /// The pairs of legs that colour lines connect, from colour to anticolour of outgoing particles.
-    fn color_lines(&self, tags: &[(i32, i32)]) -> Option<Vec<[usize; 2]>> {
-        let (mut from, mut to) = (BTreeMap::new(), BTreeMap::new());
-        for ((leg, of), &tags) in self.legs.iter().enumerate().zip(tags) {
-            let (color, anticolor) = match of.incoming {
-                true => (tags.1, tags.0),
-                false => tags,
-            };
-            for (tag, ends) in [(color, &mut from), (anticolor, &mut to)] {
-                // Sextets have negative tags.
-                if tag < 0 || (tag > 0 && ends.insert(tag, leg).is_some()) {
-                    return None;
-                }
-            }
-        }
-        if from.len() != to.len() {
-            return None;
-        }
-        from.iter()
-            .map(|(tag, &leg)| Some([leg, *to.get(tag)?]))
-            .collect()
     }
 
     /// The process with the JAMP of one flow, and the diagrams that it needs.
@@ -285,37 +263,4 @@ fn along(paths: &[Vec<usize>], lines: &[[usize; 2]]) -> Vec<[u8; 2]> {
     let legs = paths.iter().flatten();
     let in_order = legs.filter_map(|&leg| from(leg));
     in_order.map(|line| line.map(|leg| leg as u8)).collect()
-}
-
-/// The paths along colour lines: from each leg without anticolour on, ascending, then around each loop, from its first
-/// leg that is no gluon on if it has one, else from its first gluon.
-fn paths(lines: &[[usize; 2]], legs: usize, gluons: &[bool]) -> Vec<Vec<usize>> {
-    let (mut next, mut begins) = (vec![None; legs], vec![false; legs]);
-    for &[from, _] in lines {
-        begins[from] = true;
-    }
-    for &[from, to] in lines {
-        next[from] = Some(to);
-        begins[to] = false;
-    }
-    let mut passed = vec![false; legs];
-    let mut found = Vec::new();
-    let open = (0..legs).filter(|&leg| begins[leg]);
-    let fixed = (0..legs).filter(|&leg| !gluons[leg]);
-    for first in open.chain(fixed).chain(0..legs) {
-        let mut path = Vec::new();
-        let mut at = Some(first);
-        while let Some(leg) = at.filter(|&leg| !passed[leg]) {
-            if next[leg].is_none() && path.is_empty() {
-                break;
-            }
-            passed[leg] = true;
-            path.push(leg);
-            at = next[leg];
-        }
-        if !path.is_empty() {
-            found.push(path);
-        }
-    }
-    found
 }
