@@ -48,7 +48,10 @@ pub fn watch() {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .take();
-            if let Some(words) = words.and_then(|words| words()) {
+            let words = words.and_then(|words| words());
+            // Until the end: no other thread writes after the last words.
+            let _last = std::io::stderr().lock();
+            if let Some(words) = words {
                 output::warn(&format!("interrupted; {words}"));
             }
             // This ends the program; if it does not, nothing else can be done.

@@ -6,10 +6,12 @@ use std::fmt::Display;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
-/// Writes a line on stderr. Unlike `eprintln!`, it does not panic if stderr is closed.
+/// Writes a line on stderr, in one piece, so that a program that ends meanwhile leaves no part of it. Unlike `eprintln!`, it
+/// does not panic if stderr is closed.
 pub fn say(line: impl Display) {
     let line = line.to_string();
-    let _ = writeln!(std::io::stderr(), "mebridge: {}", visible(&line));
+    let line = format!("mebridge: {}\n", visible(&line));
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// Writes a line unless it was written before, so that a message about several processes appears once. After
