@@ -401,7 +401,10 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
             let at = unsafe { random.load::<V>(*number, register) };
             let (parts, slope) = radiation::divide(slots.get(*logarithm), at);
             *weight = *weight * slope * zero.same(*measure);
-            *fractions = [radiation::missing(parts[0]), radiation::missing(parts[1])];
+            *fractions = [
+                radiation::one_minus_x(parts[0]),
+                radiation::one_minus_x(parts[1]),
+            ];
             *rapidity = (parts[1] - parts[0]) * zero.same(0.5);
         }
         Step::Beams { whole, to } => {
@@ -739,7 +742,8 @@ fn backward<V: Simd<Scalar = f64>>(
         } => {
             let range = Range::new(slots.get(*least), *ceiling, channel.energy);
             let square = slots.get(to.square);
-            let part = radiation::lost(fractions[0]) + radiation::lost(fractions[1]);
+            let part = radiation::inverse_logarithm(fractions[0])
+                + radiation::inverse_logarithm(fractions[1]);
             slots.set(*logarithm, part);
             random.store(*number, register, range.number(*resonance, part));
             let slope = range.slope(*resonance, part, square);
@@ -750,7 +754,10 @@ fn backward<V: Simd<Scalar = f64>>(
             logarithm: _,
             measure,
         } => {
-            let parts = [radiation::lost(fractions[0]), radiation::lost(fractions[1])];
+            let parts = [
+                radiation::inverse_logarithm(fractions[0]),
+                radiation::inverse_logarithm(fractions[1]),
+            ];
             let (at, slope) = radiation::undivide(parts);
             random.store(*number, register, at);
             *weight = *weight * slope * zero.same(*measure);

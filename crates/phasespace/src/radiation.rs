@@ -29,7 +29,7 @@ pub struct Range<V: Simd> {
 }
 
 impl<V: Simd<Scalar = f64>> Range<V> {
-    /// Args: the least mass, and the largest one for the cuts; `energy` is that of the beams, GeV.
+    /// From the least mass to the largest one that the cuts allow, for beams of this energy, all in GeV.
     #[inline(always)]
     pub fn new(least: V, ceiling: f64, energy: f64) -> Self {
         let most = least.same(energy.min(ceiling));
@@ -47,7 +47,7 @@ impl<V: Simd<Scalar = f64>> Range<V> {
         }
     }
 
-    /// Whether there is a value.
+    /// Whether the range is not empty.
     #[inline(always)]
     pub fn possible(&self) -> V::Mask {
         self.possible
@@ -147,9 +147,9 @@ pub fn undivide<V: Simd<Scalar = f64>>([one, other]: [V; 2]) -> (V, V) {
     (at, slope)
 }
 
-/// Returns 1 - x for the logarithm of 1 / x.
+/// Returns 1 - x from the logarithm of 1 / x.
 #[inline(always)]
-pub fn missing<V: Simd<Scalar = f64>>(part: V) -> V {
+pub fn one_minus_x<V: Simd<Scalar = f64>>(part: V) -> V {
     let one = part.same(1.0);
     let small = part.lt(part.same(SMALL));
     let of = V::select(small, part, one);
@@ -160,9 +160,9 @@ pub fn missing<V: Simd<Scalar = f64>>(part: V) -> V {
     V::select(small, of * sum, one - functions::exp(-part))
 }
 
-/// Returns the logarithm of 1 / x for 1 - x.
+/// Returns the logarithm of 1 / x from 1 - x.
 #[inline(always)]
-pub fn lost<V: Simd<Scalar = f64>>(rest: V) -> V {
+pub fn inverse_logarithm<V: Simd<Scalar = f64>>(rest: V) -> V {
     let one = rest.same(1.0);
     let small = rest.lt(rest.same(SMALL));
     let of = V::select(small, rest, rest.same(SMALL));

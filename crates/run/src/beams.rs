@@ -305,7 +305,7 @@ impl Beams {
 /// Returns whether beams with these entries `lpp` have densities of leptons.
 ///
 /// # Errors
-/// They request some that there are not.
+/// The entries ask for densities that do not exist.
 fn are_leptons(card: &RunCard, lpp: [i64; 2]) -> Result<bool> {
     let labels = ["pdlabel1", "pdlabel2"].map(|name| card.text(name));
     let radiates = |beam: usize| radiator(lpp[beam]).is_some();

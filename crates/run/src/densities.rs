@@ -446,6 +446,14 @@ impl BeamDensities {
         }
     }
 
+    /// Whether there is a density of the partons of both beams alone, and not one of each.
+    pub fn is_joint(&self) -> bool {
+        matches!(
+            self,
+            BeamDensities::Leptons { .. } | BeamDensities::PhotonPairs { .. }
+        )
+    }
+
     /// The set of a hadron; `None` for photons and leptons.
     pub fn set(&self) -> Option<&PdfMember> {
         match self {
@@ -536,36 +544,26 @@ impl DensityEntries<'_> {
     /// # Errors
     /// A set does not exist or has no alpha_s, or that of the parameter card is invalid.
     pub fn choose(&self) -> Result<RunDensities> {
-        if let Some(label) = LEPTON_SETS
-            .iter()
-            .find(|label| **label == self.label && !self.resting)
-        {
-            return Ok(RunDensities {
-                densities: Some(BeamDensities::Leptons {
-                    label: (*label).to_owned(),
-                    file: lepton_file(label, self.data)?,
-                }),
+        let by_param_card = |densities| {
+            Ok(RunDensities {
+                densities,
                 alpha_s: AlphaS::of_param_card(self.at_z)?,
                 source: "the parameter card".to_owned(),
-            });
+            })
+        };
+        if self.resting {
+            return by_param_card(None);
         }
-        if let Some(form) = form_factor(self.label).filter(|_| !self.resting) {
-            return Ok(RunDensities {
-                densities: Some(BeamDensities::PhotonPairs {
-                    label: self.label.to_owned(),
-                    form,
-                }),
-                alpha_s: AlphaS::of_param_card(self.at_z)?,
-                source: "the parameter card".to_owned(),
-            });
+        let label = self.label.to_owned();
+        if let Some(form) = form_factor(self.label) {
+            return by_param_card(Some(BeamDensities::PhotonPairs { label, form }));
         }
-        if self.resting || self.label == OF_PHOTONS {
-            let of = radiator(self.lpp).filter(|_| !self.resting);
-            return Ok(RunDensities {
-                densities: of.map(BeamDensities::Photons),
-                alpha_s: AlphaS::of_param_card(self.at_z)?,
-                source: "the parameter card".to_owned(),
-            });
+        if LEPTON_SETS.contains(&self.label) {
+            let file = lepton_file(self.label, self.data)?;
+            return by_param_card(Some(BeamDensities::Leptons { label, file }));
+        }
+        if self.label == OF_PHOTONS {
+            return by_param_card(radiator(self.lpp).map(BeamDensities::Photons));
         }
         let (set, source) = match labels().any(|label| label == self.label) {
             true => (of_label(self.label, self.data)?, self.label.to_owned()),

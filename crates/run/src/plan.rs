@@ -254,17 +254,10 @@ fn systematics(
                 "weights for systematics are for densities of both beams, or of none",
                 "ask for none",
             )),
-            false
-                if matches!(
-                    densities,
-                    Some(BeamDensities::Leptons { .. } | BeamDensities::PhotonPairs { .. })
-                ) =>
-            {
-                Some((
-                    "weights for systematics are not made for densities of leptons and of pairs of photons",
-                    "ask for none",
-                ))
-            }
+            false if densities.is_some_and(BeamDensities::is_joint) => Some((
+                "weights for systematics are not made for densities of leptons and of pairs of photons",
+                "ask for none",
+            )),
             false if cards.beams.has_ions() => Some((
                 "weights for systematics are not made for ions",
                 "ask for none",
