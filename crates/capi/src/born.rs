@@ -29,8 +29,8 @@ pub(super) static OPEN: Registry<OpenBorn> = Registry::new("Born", 0x626f_726e_0
 
 /// Opens a Born, and puts a handle into `born`. `process` is a subprocess directory of MG5aMC's aMC@NLO
 /// (`SubProcesses/P*` with a `born.f`), one of MadEvent, a process file, or a process such as `g g > t t~`, which is
-/// generated with `model` (NULL: the Standard Model). `card` is a parameter card; NULL: that of the output or the model.
-/// It is evaluated on the CPU.
+/// generated with `model` (NULL: that of `CUDACPP_RUNTIME_MODEL`, else the Standard Model). `card` is a parameter card;
+/// NULL: that of the output or the model. It is evaluated on the CPU.
 ///
 /// # Safety
 /// `process`, and `card` and `model` where they are not NULL, end in NUL; `born` points to a pointer.
