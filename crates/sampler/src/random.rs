@@ -126,19 +126,15 @@ impl Task<f64> for Fill<'_> {
         for pair in start / 2..end.div_ceil(2) {
             let mut register = 0;
             while register < registers {
-                let mut points = [0; LANES];
-                for (lane, point) in points.iter_mut().enumerate() {
-                    let of_row = (register * V::LANES + lane) as u64;
-                    *point = self.first.wrapping_add(of_row);
-                }
-                let words = encrypt(self.philox.counter(points, pair), key);
-                for half in 0..2 {
+                let of_register = self.first.wrapping_add((register * V::LANES) as u64);
+                let points = std::array::from_fn(|lane| of_register.wrapping_add(lane as u64));
+                let [a, b, c, d] = encrypt(self.philox.counter(points, pair), key);
+                let halves = [Aligned(numbers(a, b)), Aligned(numbers(c, d))];
+                for (half, numbers) in (0..2).zip(&halves) {
                     let dimension = 2 * pair + half;
                     if !(start..end).contains(&dimension) {
                         continue;
                     }
-                    let word = 2 * half as usize;
-                    let numbers = Aligned(numbers(words[word], words[word + 1]));
                     let row = self.row + (dimension - start) as usize;
                     for part in 0..LANES / V::LANES {
                         // SAFETY: the array holds eight numbers and is aligned to all of them; the CPU has the level.
