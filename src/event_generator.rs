@@ -19,7 +19,7 @@ use crate::sampling::{
     Choice, Clustered, ClusteredLines, Common, Elements, MatrixElement, Shares, channel_factors,
     integrand,
 };
-use backend::{Conditions, Engine};
+use backend::{Conditions, Engine, GpuElements};
 use bias::BiasedByJets;
 pub use bias::JetBias;
 use lund::LundCut;
@@ -502,22 +502,30 @@ impl EventGenerator {
         };
         let gpus = gpus.filter(|_| by_threads.is_none());
         let corrects = request.color != ColorTreatment::Leading;
-        let engine = match gpus {
-            None => {
-                let conditions = Conditions {
-                    shares: &shares,
-                    factors: &factors,
-                    frames: &frames,
-                };
-                let approximations = (&mut approximations[..], corrects);
-                backend::by_threads(&mut bridges, conditions, approximations, request.threads)?
-            }
-            Some(gpus) => {
-                let processes = elements.into_iter().map(|element| element.process);
-                let processes: Vec<Process> = processes.collect();
+        let of_gpus = gpus.map(|gpus| {
+            let processes = elements.into_iter().map(|element| element.process);
+            let approximations = (&approximations[..], corrects);
+            (gpus, GpuElements::new(processes.collect(), approximations))
+        });
+        let mut by_threads_alone = || {
+            let conditions = Conditions {
+                shares: &shares,
+                factors: &factors,
+                frames: &frames,
+            };
+            let approximations = (&mut approximations[..], corrects);
+            backend::by_threads(&mut bridges, conditions, approximations, request.threads)
+        };
+        let engine = match of_gpus {
+            None => Engine::Threads(by_threads_alone()?),
+            Some((gpus, of_gpus)) if backend::are_ready(gpus, &switches) => {
                 let threads = request.threads;
-                let approximations = (&approximations[..], corrects);
-                backend::by_gpus(gpus, &processes, approximations, &switches, threads)?
+                let gpus = backend::by_gpus(gpus, &of_gpus, &switches, threads)?;
+                Engine::Gpus(Box::new(gpus))
+            }
+            Some((gpus, of_gpus)) => {
+                let threads = request.threads;
+                backend::by_threads_at_first(by_threads_alone, gpus, of_gpus, &switches, threads)?
             }
         };
         let approximated = approximations.iter().enumerate();
@@ -539,6 +547,15 @@ impl EventGenerator {
             seconds: [0.0; 2],
             _kept: kept,
         })
+    }
+
+    /// Waits until the kernels of GPUs are compiled. Meanwhile threads weigh points, unless
+    /// `CUDACPP_RUNTIME_GPUGROUP=0` requests that events are the same to the last bit in each run.
+    ///
+    /// # Errors
+    /// The compiler or a GPU fails.
+    pub fn wait_for_gpus(&mut self) -> Result<(), Failure> {
+        self.engine.wait()
     }
 
     /// Returns the reason why threads weigh points although GPUs were requested: what GPUs do not support.

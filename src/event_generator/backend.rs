@@ -5,7 +5,7 @@ use crate::bridge::Bridge;
 use crate::cache::Cache;
 use crate::channel_factors::ChannelFactors;
 use crate::error::{Error, Result};
-use crate::gpu::Gpus;
+use crate::gpu::{Background, Gpus};
 use crate::leading_color::LeadingColorBridge;
 use crate::process::Process;
 use crate::runtime::Switches;
@@ -13,7 +13,10 @@ use crate::sampling::{Choice, Elements, Shares};
 use crate::target::{self, Target};
 use mebridge_gpu_sampler::choose::Chooser;
 use mebridge_gpu_sampler::weigher::{Gpu, SamplerGpus};
+use mebridge_sampler::color_flows::ColorFlows;
 use mebridge_sampler::events::Event;
+use mebridge_sampler::handover::{Coming, Current, Handover};
+use mebridge_sampler::integrand::Failure;
 use mebridge_sampler::parallel;
 use mebridge_sampler::weigh::Weigh;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,6 +32,8 @@ pub(super) enum Engine {
     Threads(Vec<Elements>),
     /// GPUs.
     Gpus(Box<SamplerGpus>),
+    /// Threads, and then GPUs.
+    Starting(Handover<Vec<Elements>, SamplerGpus>),
 }
 
 impl Engine {
@@ -36,6 +41,7 @@ impl Engine {
         match self {
             Engine::Threads(evaluators) => evaluators,
             Engine::Gpus(gpus) => &mut **gpus,
+            Engine::Starting(starting) => starting,
         }
     }
 
@@ -43,6 +49,7 @@ impl Engine {
         match self {
             Engine::Threads(evaluators) => evaluators.threads(),
             Engine::Gpus(gpus) => gpus.threads(),
+            Engine::Starting(starting) => starting.threads(),
         }
     }
 
@@ -50,23 +57,65 @@ impl Engine {
         match self {
             Engine::Threads(evaluators) => evaluators.seconds(),
             Engine::Gpus(gpus) => gpus.seconds(),
+            Engine::Starting(starting) => starting.seconds(),
         }
     }
 
     /// Chooses helicity, colour flow and diagram of events from three random numbers in (0, 1) for each.
-    pub(super) fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
+    pub(super) fn choose(
+        &mut self,
+        events: &[&Event],
+        random: &[[f64; 3]],
+    ) -> std::result::Result<Vec<Choice>, Failure> {
+        Ok(match self {
+            Engine::Threads(evaluators) => choose_on_threads(evaluators, events, random)?,
+            Engine::Gpus(gpus) => choose_on_gpus(gpus, events, random)?,
+            Engine::Starting(starting) => match starting.current()? {
+                Current::First(evaluators) => choose_on_threads(evaluators, events, random)?,
+                Current::Next(gpus) => choose_on_gpus(gpus, events, random)?,
+            },
+        })
+    }
+
+    /// Waits for the kernels of GPUs.
+    pub(super) fn wait(&mut self) -> std::result::Result<(), Failure> {
         match self {
-            Engine::Threads(evaluators) => {
-                let least = MIN_EVENTS_PER_THREAD;
-                parallel::collect_parts(evaluators, events.len(), least, |one, part| {
-                    one.choose(&events[part.clone()], &random[part])
-                })
-            }
-            Engine::Gpus(gpus) => {
-                let chosen = gpus.choose(events, random)?.into_iter();
-                Ok(chosen.map(Choice::from).collect())
-            }
+            Engine::Starting(starting) => starting.wait(),
+            Engine::Threads(_) | Engine::Gpus(_) => Ok(()),
         }
+    }
+}
+
+fn choose_on_threads(
+    evaluators: &mut [Elements],
+    events: &[&Event],
+    random: &[[f64; 3]],
+) -> Result<Vec<Choice>> {
+    let least = MIN_EVENTS_PER_THREAD;
+    parallel::collect_parts(evaluators, events.len(), least, |one, part| {
+        one.choose(&events[part.clone()], &random[part])
+    })
+}
+
+fn choose_on_gpus(
+    gpus: &mut SamplerGpus,
+    events: &[&Event],
+    random: &[[f64; 3]],
+) -> Result<Vec<Choice>> {
+    let chosen = gpus.choose(events, random)?.into_iter();
+    Ok(chosen.map(Choice::from).collect())
+}
+
+/// GPUs whose kernels are being compiled, which takes seconds.
+struct Compiling(Background<SamplerGpus>);
+
+impl Coming<SamplerGpus> for Compiling {
+    fn ready(&mut self) -> Option<std::result::Result<SamplerGpus, Failure>> {
+        Some(self.0.ready()?.map_err(Failure::from))
+    }
+
+    fn wait(&mut self) -> std::result::Result<SamplerGpus, Failure> {
+        Ok(self.0.wait()?)
     }
 }
 
@@ -89,14 +138,14 @@ pub(super) struct Conditions<'a> {
     pub frames: &'a Arc<[Vec<usize>]>,
 }
 
-/// Makes an engine of `threads` threads. Points are weighed by these approximations, and events corrected if the flag is
+/// Makes the matrix elements of `threads` threads. Points are weighed by these approximations, and events corrected if the flag is
 /// set.
 pub(super) fn by_threads(
     bridges: &mut [Bridge],
     conditions: Conditions,
     (approximations, corrects): (&mut [Option<LeadingColorBridge>], bool),
     threads: usize,
-) -> Result<Engine> {
+) -> Result<Vec<Elements>> {
     let Conditions {
         shares,
         factors,
@@ -109,7 +158,7 @@ pub(super) fn by_threads(
         made.approximated(approximations, corrects)
     };
     let evaluators = (0..threads.max(1)).map(one);
-    Ok(Engine::Threads(evaluators.collect::<Result<_>>()?))
+    evaluators.collect()
 }
 
 /// Makes the plans, which all threads share.
@@ -124,38 +173,74 @@ pub(super) fn make_plans(bridges: &mut [Bridge], threads: usize) -> Result<()> {
     Ok(())
 }
 
-/// Makes an engine on GPUs. Points are weighed by these approximations, and events corrected if the flag is set.
+/// What GPUs weigh points by.
+pub(super) struct GpuElements {
+    /// The matrix elements.
+    processes: Vec<Process>,
+    /// The colour flows of each, if points are weighed by these; and the processes of all classes of them.
+    flows: Vec<Option<Arc<ColorFlows>>>,
+    classes: Vec<Process>,
+    /// Whether events are corrected.
+    corrects: bool,
+}
+
+impl GpuElements {
+    /// Points are weighed by these approximations, and events corrected if the flag is set.
+    pub(super) fn new(
+        processes: Vec<Process>,
+        (approximations, corrects): (&[Option<LeadingColorBridge>], bool),
+    ) -> GpuElements {
+        let of = approximations.iter();
+        GpuElements {
+            processes,
+            flows: of
+                .clone()
+                .map(|of| of.as_ref().map(|bridge| bridge.flows().clone()))
+                .collect(),
+            classes: of
+                .flatten()
+                .flat_map(|of| of.processes().cloned())
+                .collect(),
+            corrects,
+        }
+    }
+}
+
+/// Whether the kernels for points are compiled, or tables alone are requested: then events are the same in each run.
+pub(super) fn are_ready(gpus: &Gpus, switches: &Switches) -> bool {
+    switches.gpu_group == Some(0) || gpus.each().all(|(_, library)| Gpu::is_compiled(library))
+}
+
+/// Makes an engine on GPUs.
 pub(super) fn by_gpus(
     gpus: &Gpus,
-    processes: &[Process],
-    (approximations, corrects): (&[Option<LeadingColorBridge>], bool),
+    elements: &GpuElements,
     switches: &Switches,
     threads: usize,
-) -> Result<Engine> {
+) -> Result<SamplerGpus> {
     // Compilers take long.
     let every = std::thread::available_parallelism().map_or(1, |count| count.get());
     let (mut weighers, mut choosers) = (Vec::new(), Vec::new());
-    let legs = processes.iter().map(|process| process.legs.len()).max();
-    let classes = approximations.iter().flatten();
-    let classes = classes.flat_map(LeadingColorBridge::processes);
-    let own = processes.iter().map(|of| (of, AllowedMomenta::Physical));
-    let all: Vec<_> = own
-        .chain(classes.map(|of| (of, AllowedMomenta::Crossed)))
-        .collect();
+    let own = elements.processes.len();
+    let legs = elements.processes.iter().map(|of| of.legs.len()).max();
+    let all: Vec<&Process> = elements.processes.iter().chain(&elements.classes).collect();
     for (gpu, library) in gpus.each() {
         let target = Target::Gpu(gpu.with_tables_first());
-        let session = |(process, allowed): (&Process, AllowedMomenta)| {
+        let session = |number: usize| {
+            let process = all[number];
             let card = process.model.default_card();
             let mut bridge =
                 Bridge::with_target(target.clone(), process.clone(), &card, switches, 1)?;
-            bridge.allow(allowed);
+            bridge.allow(match number < own {
+                true => AllowedMomenta::Physical,
+                false => AllowedMomenta::Crossed,
+            });
             Ok(Arc::new(bridge.device_sampler()?) as Arc<dyn DeviceSession>)
         };
         // All kernels are compiled at the same time.
         let (compiled, sessions) = std::thread::scope(|scope| {
             let kernels = scope.spawn(|| Gpu::compile(library));
-            let one = |number: usize| session(all[number]);
-            let sessions = parallel::collect(every, all.len(), one);
+            let sessions = parallel::collect(every, all.len(), session);
             (kernels.join(), sessions)
         });
         compiled.map_err(|_| Error::Internal {
@@ -164,15 +249,24 @@ pub(super) fn by_gpus(
         let sessions = sessions?;
         // While one thread collects its events, the GPU works on those of others.
         for _ in 0..threads.clamp(1, CHOOSERS) {
-            let own = sessions[..processes.len()].to_vec();
+            let own = sessions[..own].to_vec();
             choosers.push(Chooser::new(library, own, legs.unwrap_or(0))?);
         }
         weighers.push(Gpu::new(library, sessions)?);
     }
-    let flows = approximations
-        .iter()
-        .map(|of| of.as_ref().map(|bridge| bridge.flows().clone()));
-    let flows: Vec<_> = flows.collect();
-    let gpus = SamplerGpus::new(weighers, choosers, threads).with_flows(&flows, corrects)?;
-    Ok(Engine::Gpus(Box::new(gpus)))
+    SamplerGpus::new(weighers, choosers, threads).with_flows(&elements.flows, elements.corrects)
+}
+
+/// Makes an engine of threads that GPUs replace as soon as their kernels are compiled.
+pub(super) fn by_threads_at_first(
+    make_threads: impl FnOnce() -> Result<Vec<Elements>>,
+    gpus: &Gpus,
+    elements: GpuElements,
+    switches: &Switches,
+    threads: usize,
+) -> Result<Engine> {
+    let (gpus, switches) = (gpus.clone(), switches.clone());
+    let compiling = Background::begin(move || by_gpus(&gpus, &elements, &switches, threads))?;
+    let handover = Handover::new(make_threads()?, Compiling(compiling));
+    Ok(Engine::Starting(handover))
 }

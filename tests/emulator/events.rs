@@ -302,7 +302,23 @@ fn two_gpus_share_a_run() {
 #[test]
 fn records_are_those_of_the_cpu() {
     // Generated code replaces tables when it is ready.
-    same_records("g g > t t~", ColorTreatment::Full, &Switches::default());
+    same_records(
+        "g g > t t~",
+        ColorTreatment::Full,
+        &Switches::default(),
+        true,
+    );
+}
+
+/// The same where threads work until the kernels are compiled, and a GPU after that.
+#[test]
+fn records_of_threads_and_then_a_gpu_are_those_of_the_cpu() {
+    same_records(
+        "g g > t t~",
+        ColorTreatment::Full,
+        &Switches::default(),
+        false,
+    );
 }
 
 /// The same where points are weighed by single colour flows: of one class, with gluons that come in where others go out;
@@ -310,11 +326,11 @@ fn records_are_those_of_the_cpu() {
 #[test]
 fn records_at_leading_colour_are_those_of_the_cpu() {
     for text in ["g g > t t~ g", "u u~ > d d~ g"] {
-        same_records(text, ColorTreatment::LeadingFirst, &switches());
+        same_records(text, ColorTreatment::LeadingFirst, &switches(), true);
     }
 }
 
-fn same_records(text: &str, color: ColorTreatment, switches: &Switches) {
+fn same_records(text: &str, color: ColorTreatment, switches: &Switches, waits: bool) {
     let model = models::model(None).expect("the Standard Model");
     let processes = generate_with(text, &model).expect("a process");
     let common = common(false);
@@ -349,11 +365,20 @@ fn same_records(text: &str, color: ColorTreatment, switches: &Switches) {
             overweight: 0.01,
             precision: None,
         };
+        if waits {
+            generator.wait_for_gpus().expect("kernels");
+        }
         generator.survey(&settings).expect("a survey");
-        let made = generator.round(&settings, 0).expect("events");
         let mut text = Vec::new();
-        mebridge::lhe::push_events(&mut text, &generator.bytes(&made), made.particles, 1.0)
-            .expect("text");
+        for number in 0..2 {
+            let made = generator.round(&settings, number).expect("events");
+            let bytes = generator.bytes(&made);
+            mebridge::lhe::push_events(&mut text, &bytes, made.particles, 1.0).expect("text");
+            generator.wait_for_gpus().expect("kernels");
+        }
+        let parts = generator.seconds();
+        let is_on_gpu = parts.iter().any(|(name, _)| *name == "answers read");
+        assert_eq!(is_on_gpu, gpus.is_some());
         String::from_utf8(text).expect("text")
     });
     let words =

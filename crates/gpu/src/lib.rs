@@ -14,6 +14,7 @@
 //! | `limits` | processes that GPUs cannot run |
 
 mod arena;
+mod background;
 mod choose;
 mod codegen;
 mod color;
@@ -36,10 +37,10 @@ mod structures;
 #[cfg(test)]
 mod vertices_tests;
 
+pub use background::{Background, abandon_compilers, compilers_at_work};
 #[cfg(test)]
 use cuda::{Nvrtc, Platform};
 pub use engines::{Engines, Gpus, likely_platform};
-pub use generated::{abandon_compilers, compilers_at_work};
 pub use limits::{check_samples, missing_feature};
 pub use mebridge_driver as driver;
 pub use module_cache::ModuleCache;

@@ -195,21 +195,34 @@ impl ModuleCache {
         Some(key.finish())
     }
 
+    /// Whether these units are loaded, or stored on disk.
+    pub fn has_compiled(&self, units: &[CompilationUnit]) -> bool {
+        units.iter().all(|unit| {
+            let is_loaded = lock(&self.modules).contains_key(&unit.text);
+            let stored = || self.stored(self.key_of_image(unit).as_ref());
+            is_loaded || stored().is_some()
+        })
+    }
+
+    /// Returns the cache key of a compiled unit.
+    fn key_of_image(&self, unit: &CompilationUnit) -> Option<Key> {
+        let mut key: KeyBuilder = Key::builder("device code");
+        key.value(&self.compiler)?;
+        key.value(&options())?;
+        key.value(&unit.text)?;
+        Some(key.finish())
+    }
+
+    fn stored(&self, key: Option<&Key>) -> Option<Vec<u8>> {
+        self.cache.load(EntryKind::Device, key?)
+    }
+
     fn image(&self, unit: &CompilationUnit) -> Result<Vec<u8>> {
-        let options = options();
-        let key: Option<Key> = (|| {
-            let mut key: KeyBuilder = Key::builder("device code");
-            key.value(&self.compiler)?;
-            key.value(&options)?;
-            key.value(&unit.text)?;
-            Some(key.finish())
-        })();
-        if let Some(key) = &key
-            && let Some(image) = self.cache.load(EntryKind::Device, key)
-        {
+        let key = self.key_of_image(unit);
+        if let Some(image) = self.stored(key.as_ref()) {
             return Ok(image);
         }
-        let image = self.driver.compile(&unit.text, &options)?;
+        let image = self.driver.compile(&unit.text, &options())?;
         if let Some(key) = &key {
             self.cache.store(EntryKind::Device, key, &image);
         }

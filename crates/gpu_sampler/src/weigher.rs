@@ -17,7 +17,7 @@ use crate::tables::upload;
 use mebridge_backend::DeviceSession;
 use mebridge_backend::sample::{DeviceSample, Strides};
 use mebridge_driver::{Buffer, Driver, Pinned, Pointer, Stream};
-use mebridge_gpu::{DeviceStructure, ModuleCache};
+use mebridge_gpu::{CompilationUnit, DeviceStructure, ModuleCache};
 use mebridge_sampler::blocks::{Block, GridInput};
 use mebridge_sampler::color_flows::ColorFlows;
 use mebridge_sampler::events::{Event, random_choices};
@@ -79,13 +79,22 @@ struct OfIntegrand {
     flow_sizes: Buffer,
 }
 
+fn device_code() -> [CompilationUnit; 2] {
+    [crate::points::device_code(), crate::harvest::device_code()]
+}
+
 impl Gpu {
     /// Compiles the kernels, which are the same for all processes.
     ///
     /// # Errors
     /// The compiler is missing or fails.
     pub fn compile(library: &ModuleCache) -> Result<()> {
-        library.load(&[crate::points::device_code(), crate::harvest::device_code()])
+        library.load(&device_code())
+    }
+
+    /// Whether these kernels are compiled.
+    pub fn is_compiled(library: &ModuleCache) -> bool {
+        library.has_compiled(&device_code())
     }
 
     /// Creates the state of a GPU. `elements` evaluate the matrix elements, in the order of their numbers, followed by

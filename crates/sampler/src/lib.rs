@@ -9,6 +9,7 @@
 //! | [`integrand`] | what is integrated |
 //! | [`weigh_block`] | computes the weights of a block's points from random numbers |
 //! | [`weigh`] | weighs blocks of points on a CPU or GPUs |
+//! | [`handover`] | an engine that weighs points until another one is ready |
 //! | [`clustered`] | scales, cuts and weights from clustering |
 //! | [`survey`] | prepares a run: selects channels, adapts their grids, measures their weights |
 //! | [`networks`] | selects channels for which a flow before the grid is better |
@@ -28,6 +29,7 @@ pub mod color_flows;
 pub mod events;
 pub mod flow;
 pub mod grid;
+pub mod handover;
 pub mod integrand;
 pub mod leave_out;
 pub mod networks;

@@ -12,6 +12,7 @@ use mebridge_sampler::blocks::{Block, blocks};
 use mebridge_sampler::events::{Event, Events};
 use mebridge_sampler::flow::{Flow, FlowShape};
 use mebridge_sampler::grid::Grid;
+use mebridge_sampler::handover::{Coming, Handover};
 use mebridge_sampler::integrand::{
     Beam, ElementGroup, Failure, Flux, Integrand, MatrixElementSource, PICOBARN, Partons,
     PointNumbers, PointSource, RunningCoupling,
@@ -21,11 +22,15 @@ use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::{Estimate, WeightSums};
 use mebridge_sampler::survey::{NoEvents, Survey, SurveySettings, survey};
+use mebridge_sampler::weigh::{DrawnEvents, TrainingData, Weigh};
 use mebridge_sampler::weigh_block::{BlockReader, weigh_each};
 use mebridge_sampler::workspace::Workspace;
 use mebridge_simd::Level;
 use mebridge_support::threads::keep;
+use std::collections::BTreeSet;
 use std::f64::consts::PI;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const ENERGY: f64 = 1000.0;
 const MIN_ENERGY: f64 = 50.0;
@@ -155,9 +160,13 @@ fn settings(seed: u64, events: u64) -> SurveySettings {
 }
 
 fn made(settings: &SurveySettings, numbers: u16, threads: usize) -> (Survey, Vec<Round>) {
-    let (mut what, mut of) = (three(), evaluators(threads));
-    let survey = survey(&mut what, settings, &mut of).expect("a survey");
-    let one = |number| round(&what, &survey, settings, number, settings.events, &mut of);
+    made_by(settings, numbers, &mut evaluators(threads))
+}
+
+fn made_by(settings: &SurveySettings, numbers: u16, of: &mut dyn Weigh) -> (Survey, Vec<Round>) {
+    let mut what = three();
+    let survey = survey(&mut what, settings, of).expect("a survey");
+    let one = |number| round(&what, &survey, settings, number, settings.events, of);
     let rounds = (0..numbers).map(one).collect::<Result<_, _>>();
     (survey, rounds.expect("rounds"))
 }
@@ -181,6 +190,87 @@ fn threads_change_nothing() {
         }
     }
     assert!(rounds[0].events != rounds[1].events);
+}
+
+/// An engine that is ready when it has been looked for so often.
+struct After(usize, Arc<AtomicUsize>);
+
+impl Coming<Counted> for After {
+    fn ready(&mut self) -> Option<Result<Counted, Failure>> {
+        self.0 = self.0.checked_sub(1)?;
+        (self.0 == 0).then(|| self.wait())
+    }
+
+    fn wait(&mut self) -> Result<Counted, Failure> {
+        Ok(Counted {
+            evaluators: evaluators(1),
+            sources: 0,
+            blocks: self.1.clone(),
+        })
+    }
+}
+
+/// An engine that must be given each integrand before its blocks.
+struct Counted {
+    evaluators: Vec<OverMass>,
+    sources: usize,
+    blocks: Arc<AtomicUsize>,
+}
+
+impl Weigh for Counted {
+    fn threads(&self) -> usize {
+        1
+    }
+
+    fn set(&mut self, integrand: &Integrand) -> Result<(), Failure> {
+        self.sources = integrand.sources.len();
+        Ok(())
+    }
+
+    fn learn(
+        &mut self,
+        integrand: &Integrand,
+        blocks: &[Block],
+        trial: bool,
+        take: &mut dyn FnMut(usize, &TrainingData),
+    ) -> Result<(), Failure> {
+        assert_eq!(self.sources, integrand.sources.len());
+        self.blocks.fetch_add(blocks.len(), Ordering::Relaxed);
+        self.evaluators.learn(integrand, blocks, trial, take)
+    }
+
+    fn draw(
+        &mut self,
+        integrand: &Integrand,
+        blocks: &[Block],
+        thresholds: &[f64],
+        take: &mut dyn FnMut(DrawnEvents),
+    ) -> Result<(), Failure> {
+        assert_eq!(self.sources, integrand.sources.len());
+        self.blocks.fetch_add(blocks.len(), Ordering::Relaxed);
+        self.evaluators.draw(integrand, blocks, thresholds, take)
+    }
+}
+
+/// Events do not depend on when one engine takes over from another; and it does in the middle of what is weighed.
+#[test]
+fn an_engine_that_takes_over_changes_nothing() {
+    let settings = settings(7, 3000);
+    let (survey, rounds) = made(&settings, 2, 1);
+    let counts = [1, 2, 5, 9, 14, 30, 1000].map(|looks| {
+        let blocks = Arc::new(AtomicUsize::new(0));
+        let mut both = Handover::new(evaluators(1), After(looks, blocks.clone()));
+        let (other, more) = made_by(&settings, 2, &mut both);
+        assert_eq!(other, survey);
+        for (one, other) in rounds.iter().zip(&more) {
+            assert_eq!((&one.drawn, &one.sums), (&other.drawn, &other.sums));
+            assert!(one.events == other.events);
+        }
+        blocks.load(Ordering::Relaxed)
+    });
+    assert!(counts.is_sorted_by(|a, b| a >= b), "{counts:?}");
+    let different: BTreeSet<usize> = counts.into_iter().collect();
+    assert!(different.len() > 4 && counts[6] == 0, "{counts:?}");
 }
 
 #[test]
