@@ -15,7 +15,7 @@ use mebridge_gpu_sampler::choose::Chooser;
 use mebridge_gpu_sampler::weigher::{Gpu, SamplerGpus};
 use mebridge_sampler::color_flows::ColorFlows;
 use mebridge_sampler::events::Event;
-use mebridge_sampler::handover::{Coming, Current, Handover};
+use mebridge_sampler::handover::{Coming, Handover, WorkingEngine};
 use mebridge_sampler::integrand::Failure;
 use mebridge_sampler::parallel;
 use mebridge_sampler::weigh::Weigh;
@@ -70,9 +70,9 @@ impl Engine {
         Ok(match self {
             Engine::Threads(evaluators) => choose_on_threads(evaluators, events, random)?,
             Engine::Gpus(gpus) => choose_on_gpus(gpus, events, random)?,
-            Engine::Starting(starting) => match starting.current()? {
-                Current::First(evaluators) => choose_on_threads(evaluators, events, random)?,
-                Current::Next(gpus) => choose_on_gpus(gpus, events, random)?,
+            Engine::Starting(starting) => match starting.working()? {
+                WorkingEngine::First(evaluators) => choose_on_threads(evaluators, events, random)?,
+                WorkingEngine::Next(gpus) => choose_on_gpus(gpus, events, random)?,
             },
         })
     }

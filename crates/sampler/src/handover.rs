@@ -36,7 +36,7 @@ enum Next<B> {
 
 /// The engine that works.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Current<'a, A, B> {
+pub enum WorkingEngine<'a, A, B> {
     /// The first one.
     First(&'a mut A),
     /// The second one.
@@ -57,15 +57,15 @@ impl<A: Weigh, B: Weigh> Handover<A, B> {
     ///
     /// # Errors
     /// The second engine cannot be made.
-    pub fn current(&mut self) -> Result<Current<'_, A, B>, Failure> {
+    pub fn working(&mut self) -> Result<WorkingEngine<'_, A, B>, Failure> {
         if let Next::Coming(coming) = &mut self.next
             && let Some(ready) = coming.ready()
         {
             self.next = Next::Ready(Box::new(ready?));
         }
         Ok(match &mut self.next {
-            Next::Coming(_) => Current::First(&mut self.first),
-            Next::Ready(next) => Current::Next(next),
+            Next::Coming(_) => WorkingEngine::First(&mut self.first),
+            Next::Ready(next) => WorkingEngine::Next(next),
         })
     }
 
@@ -84,7 +84,7 @@ impl<A: Weigh, B: Weigh> Handover<A, B> {
     /// until this is asked for again.
     fn weigher(&mut self, integrand: &Integrand) -> Result<(&mut dyn Weigh, usize), Failure> {
         let is_set = self.is_set;
-        self.is_set = matches!(self.current()?, Current::Next(_));
+        self.is_set = matches!(self.working()?, WorkingEngine::Next(_));
         match &mut self.next {
             Next::Coming(_) => {
                 let blocks = BLOCKS_PER_THREAD * self.first.threads();
@@ -163,9 +163,9 @@ impl<A: Weigh, B: Weigh> Weigh for Handover<A, B> {
     }
 
     fn correct(&mut self, parts: &mut [Vec<Event>]) -> Result<(), Failure> {
-        match self.current()? {
-            Current::First(first) => first.correct(parts),
-            Current::Next(next) => next.correct(parts),
+        match self.working()? {
+            WorkingEngine::First(first) => first.correct(parts),
+            WorkingEngine::Next(next) => next.correct(parts),
         }
     }
 }

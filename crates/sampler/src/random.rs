@@ -127,7 +127,10 @@ impl Task<f64> for Fill<'_> {
             let mut register = 0;
             while register < registers {
                 let of_register = self.first.wrapping_add((register * V::LANES) as u64);
-                let points = std::array::from_fn(|lane| of_register.wrapping_add(lane as u64));
+                let mut points = [of_register; LANES];
+                for (lane, point) in points.iter_mut().enumerate() {
+                    *point = point.wrapping_add(lane as u64);
+                }
                 let [a, b, c, d] = encrypt(self.philox.counter(points, pair), key);
                 let halves = [Aligned(numbers(a, b)), Aligned(numbers(c, d))];
                 for (half, numbers) in (0..2).zip(&halves) {
