@@ -3,9 +3,9 @@
 # A step that fails does not stop the others; the status is 0 only if none failed.
 #
 # First everything is compiled by one call of cargo, in target/release: the library that ships, and the tests on it
-# (tests/rustc.sh). Then there are two lanes of steps, run in parallel because most steps leave a core idle for much of
-# their time: Rust tests, and everything else that uses the library, with the documentation. The output of the second is
-# kept until the first has ended.
+# (tests/rustc.sh); then the wheel is made of it. Then there are two lanes of steps, run in parallel because most steps
+# leave a core idle for much of their time: Rust tests, and everything else that uses the library, with the
+# documentation. The output of the second is kept until the first has ended.
 #
 #   MEBRIDGE_MG5_OUTPUTS   folder of MG5aMC outputs (*.mad, *.nlo): imports and compares all of them
 #   MEBRIDGE_REFERENCE     folder of reference files; ../shared/reference if that is there
@@ -118,7 +118,7 @@ compiled_once() {
 }
 
 library() {
-    step "Python package" python/tests/run.sh
+    step "Python package" python/tests/run.sh --installed
     step "SIMD levels" tests/intrinsics.sh "${CARGO_TARGET_DIR:-target}/release/libmebridge.so"
     step "comparison of commits" tests/against.sh
     step "Fortran comparisons" "${MAKE:-make}" --no-print-directory test-fortran
@@ -144,6 +144,10 @@ if wait "$nvrtc"; then
     MEBRIDGE_NVRTC=$(tests/nvrtc.sh)
     export MEBRIDGE_NVRTC
 fi
+# Before the lanes: maturin replaces the command, which tests in Rust start.
+summary=$folder/library
+step "Python wheel" python/tests/wheel.sh
+summary=$folder/rust
 (
     summary=$folder/library
     library
