@@ -27,16 +27,16 @@
 
 // Of a kernel: most threads of a block, and blocks that should fit on a multiprocessor at a time. AMD's compiler is told
 // waves on each of the four SIMD units. On CDNA these are of 64 threads, with twice the registers that a multiprocessor of
-// NVIDIA's has. On RDNA they are of 32 and have three times as many; half of that is enough, and with more the compiler
-// loads so far ahead that they do not suffice.
+// NVIDIA's has. On RDNA they are of 32 and have three times as many; half of that is enough, and with more, or with fewer
+// than six waves of a block that is alone, the compiler loads so far ahead that they do not suffice.
 #ifdef __GFX9__
-#define WAVES(threads) (((threads) + 255) / 256)
+#define WAVES(threads, blocks) (((threads) * (blocks) + 255) / 256)
 #else
-#define WAVES(threads) ((3 * (threads) + 255) / 256)
+#define WAVES(threads, blocks) ((threads) < 512 && (blocks) == 1 ? 6 : (3 * (threads) * (blocks) + 255) / 256)
 #endif
 #define MAX_THREADS(max) __attribute__((amdgpu_flat_work_group_size(1, max)))
-#define THREADS_AND_BLOCKS(most, blocks)                                           \
-    __attribute__((amdgpu_flat_work_group_size(1, max), amdgpu_waves_per_eu(WAVES((most) * (blocks)))))
+#define THREADS_AND_BLOCKS(most, blocks) \
+    __attribute__((amdgpu_flat_work_group_size(1, most), amdgpu_waves_per_eu(WAVES(most, blocks))))
 
 // Operands of empty assembly: an address, and numbers of which the compiler must not know where they come from.
 #define AN_ADDRESS "v"
