@@ -3,66 +3,93 @@
 /// The sum over parts of a number of an event.
 DEVICE Real whole(const Real *numbers, unsigned count, unsigned i, unsigned parts, unsigned padded) {
     Real sum = 0;
+#pragma unroll 8
     for (unsigned part = 0; part < parts; part++) sum += numbers[((Size)part * count + i) * padded];
     return sum;
 }
 
-/// An event's answers: |M|^2, helicity and colour.
-extern "C" __global__ void answer(ARGUMENTS(AnswerArguments) a) {
+/// Most warps of a block that answers.
+#define ANSWER_WARPS 8
+
+/// The answers for events, a lane each: |M|^2, helicity and colour. Warps share what is added up, AMP2 and parts of JAMP2, of
+/// which the first part becomes the sum.
+extern "C" __global__ void MAX_THREADS(ANSWER_WARPS *LANES) answer(ARGUMENTS(AnswerArguments) a) {
+    __shared__ Real denominators[ANSWER_WARPS][LANES];
     const Choices *c = a.choices;
-    const Real *contributions = a.contributions, *jamp2 = a.jamp2, *amp2 = a.amp2;
-    unsigned events = a.events, parts = a.parts, padded = (events + LANES - 1) / LANES * LANES;
-    for (unsigned e = blockIdx.x * blockDim.x + threadIdx.x; e < events;
-         e += gridDim.x * blockDim.x) {
-        const Lane<LANES> m = {(Real *)a.memory + (Size)(e / LANES) * a.vectors * LANES + e % LANES};
-        Real total = 0, sizes = 0;
-        for (unsigned i = 0; i < c->helicity_count; i++) {
-            total += contributions[(Size)i * padded + e];
-            if (HELICITY_SUM != POSITIVE) sizes += size_of(contributions[(Size)i * padded + e]);
-        }
-        if (HELICITY_SUM == POSITIVE) sizes = total;
-        Real random = random_number(a.random_helicity[e]), running = 0, of_chosen = 1;
-        int chosen = NONE;
-        for (unsigned i = 0; i < c->helicity_count && chosen < 0; i++) {
-            running += size_of(contributions[(Size)i * padded + e]);
-            if (random < running / sizes) {
-                chosen = (int)c->helicities[i];
-                of_chosen = contributions[(Size)i * padded + e];
+    const Real *contributions = a.contributions, *amp2 = a.amp2;
+    unsigned events = a.events, parts = a.parts, blocks = (events + LANES - 1) / LANES, padded = blocks * LANES;
+    for (unsigned block = blockIdx.x; block < blocks; block += gridDim.x) {
+        const Real *of_block = a.memory + (Size)block * a.vectors * LANES;
+        for (unsigned lane = threadIdx.x; lane < LANES; lane += blockDim.x)
+            for (unsigned warp = threadIdx.y; warp < ANSWER_WARPS; warp += blockDim.y) {
+                const Lane<LANES> m = {(Real *)of_block + lane};
+                const unsigned e = block * LANES + lane, count = a.channel ? c->denominator_count : 0;
+                const int config = a.config && parts > 1 && e < events ? a.config[e] : NONE;
+                Real sum = 0;
+#pragma unroll 8
+                for (unsigned i = warp; i < count; i += ANSWER_WARPS) {
+                    const unsigned of = c->denominator[i];
+                    sum += c->totals ? m.real(c->totals[of]) : whole(amp2 + e, c->amp2_count, of, parts, padded);
+                }
+                denominators[warp][lane] = sum;
+                if (config < 0) continue;
+                for (unsigned i = c->allowed[config] + warp; i < c->allowed[config + 1]; i += ANSWER_WARPS) {
+                    const unsigned flow = c->flows[i];
+                    a.jamp2[(Size)flow * padded + e] = whole(a.jamp2 + e, c->flow_count, flow, parts, padded);
+                }
             }
-        }
-        a.helicity[e] = chosen;
-        if (HELICITY_SUM == ABSOLUTE) total = with_sign(sizes, of_chosen);
-        Real value = total * (Real)*a.normalization;
-        if (a.channel) {
-            unsigned mine = c->amp2_of_diagram[a.channel[e]];
-            Real numerator, denominator = 0;
-            if (c->totals) {
-                numerator = m.real(c->totals[mine]);
-                for (unsigned i = 0; i < c->denominator_count; i++)
-                    denominator += m.real(c->totals[c->denominator[i]]);
-            } else {
-                numerator = whole(amp2 + e, c->amp2_count, mine, parts, padded);
-                for (unsigned i = 0; i < c->denominator_count; i++)
-                    denominator += whole(amp2 + e, c->amp2_count, c->denominator[i], parts, padded);
+        __syncthreads();
+        for (unsigned lane = threadIdx.x; lane < LANES && threadIdx.y == 0; lane += blockDim.x) {
+            const unsigned e = block * LANES + lane;
+            if (e >= events) continue;
+            Real total = 0, sizes = 0;
+#pragma unroll 16
+            for (unsigned i = 0; i < c->helicity_count; i++) {
+                const Real contribution = contributions[(Size)i * padded + e];
+                total += contribution;
+                if (HELICITY_SUM != POSITIVE) sizes += size_of(contribution);
             }
-            if (denominator != 0) value *= numerator / denominator;
-        }
-        a.matrix_elements[e] = value;
-        if (is_lost(value)) *a.lost = 0;
-        const int config = a.config ? a.config[e] : NONE;
-        chosen = NONE;
-        if (config >= 0) {
-            unsigned begin = c->allowed[config], end = c->allowed[config + 1];
-            random = random_number(a.random_color[e]);
-            total = running = 0;
-            for (unsigned i = begin; i < end; i++)
-                total += whole(jamp2 + e, c->flow_count, c->flows[i], parts, padded);
-            for (unsigned i = begin; i < end && chosen < 0; i++) {
-                running += whole(jamp2 + e, c->flow_count, c->flows[i], parts, padded);
-                if (random < running / total) chosen = (int)c->flows[i];
+            if (HELICITY_SUM == POSITIVE) sizes = total;
+            Real random = random_number(a.random_helicity[e]), running = 0, of_chosen = 1;
+            int chosen = NONE;
+            for (unsigned i = 0; i < c->helicity_count && chosen < 0; i++) {
+                running += size_of(contributions[(Size)i * padded + e]);
+                if (random < running / sizes) {
+                    chosen = (int)c->helicities[i];
+                    of_chosen = contributions[(Size)i * padded + e];
+                }
             }
+            a.helicity[e] = chosen;
+            if (HELICITY_SUM == ABSOLUTE) total = with_sign(sizes, of_chosen);
+            Real value = total * (Real)*a.normalization;
+            if (a.channel) {
+                const Lane<LANES> m = {(Real *)of_block + lane};
+                const unsigned mine = c->amp2_of_diagram[a.channel[e]];
+                const Real numerator = c->totals ? m.real(c->totals[mine])
+                                                 : whole(amp2 + e, c->amp2_count, mine, parts, padded);
+                Real denominator = 0;
+                for (unsigned warp = 0; warp < ANSWER_WARPS; warp++) denominator += denominators[warp][lane];
+                if (denominator != 0) value *= numerator / denominator;
+            }
+            a.matrix_elements[e] = value;
+            if (is_lost(value)) *a.lost = 0;
+            const int config = a.config ? a.config[e] : NONE;
+            chosen = NONE;
+            if (config >= 0) {
+                const Real *jamp2 = a.jamp2 + e;
+                unsigned begin = c->allowed[config], end = c->allowed[config + 1];
+                random = random_number(a.random_color[e]);
+                total = running = 0;
+#pragma unroll 8
+                for (unsigned i = begin; i < end; i++) total += jamp2[(Size)c->flows[i] * padded];
+                for (unsigned i = begin; i < end && chosen < 0; i++) {
+                    running += jamp2[(Size)c->flows[i] * padded];
+                    if (random < running / total) chosen = (int)c->flows[i];
+                }
+            }
+            a.color[e] = chosen;
         }
-        a.color[e] = chosen;
+        __syncthreads();
     }
 }
 

@@ -5,7 +5,7 @@
 #define COLOR_ORDERED_WARPS 16
 #define COLOR_ORDERED_ROWS 4
 #define COLOR_ORDERED_COLUMNS 8
-#define COLOR_ORDERED_AHEAD 4
+#define COLOR_ORDERED_AHEAD 2
 
 /// Most slots that sums lead to each other, and warps of a block that takes these.
 #define GROUP_SLOTS 32
@@ -34,6 +34,18 @@ template <unsigned N> DEVICE void color_ordered_orbit(const unsigned *slots, Rea
     for (unsigned i = 0; i < N; i++) at[slots[i]][lane] = x[i];
 }
 
+/// Replaces slots by their sums, one after the other: their number, and for each sum the number of slots and where they are.
+DEVICE void color_ordered_orbits(const unsigned *next, Real (*at)[LANES], unsigned lane) {
+    unsigned sums = *next++;
+    for (unsigned k = 0; k < sums; k++) {
+        unsigned size = *next++;
+        if (size == 8) color_ordered_orbit<8>(next, at, lane);
+        if (size == 4) color_ordered_orbit<4>(next, at, lane);
+        if (size == 2) color_ordered_orbit<2>(next, at, lane);
+        next += size;
+    }
+}
+
 /// Replaces JAMP by the sums to which blocks of the matrix belong: a warp takes a group of slots (blocks in x) of a
 /// helicity of a run (blocks in z) for a block of events (in y).
 extern "C" __global__ void MAX_THREADS(GROUP_WARPS *LANES) color_sums(ARGUMENTS(ColorOrderedArguments) a) {
@@ -54,15 +66,7 @@ extern "C" __global__ void MAX_THREADS(GROUP_WARPS *LANES) color_sums(ARGUMENTS(
                         const unsigned *slots = next;
 #pragma unroll 8
                         for (unsigned k = 0; k < count; k++) x[k][lane] = jamps[slots[k] * stride];
-                        next += count;
-                        unsigned sums = *next++;
-                        for (unsigned k = 0; k < sums; k++) {
-                            unsigned size = *next++;
-                            if (size == 8) color_ordered_orbit<8>(next, x, lane);
-                            if (size == 4) color_ordered_orbit<4>(next, x, lane);
-                            if (size == 2) color_ordered_orbit<2>(next, x, lane);
-                            next += size;
-                        }
+                        color_ordered_orbits(next + count, x, lane);
 #pragma unroll 8
                         for (unsigned k = 0; k < count; k++) jamps[slots[k] * stride] = x[k][lane];
                     }
@@ -123,7 +127,8 @@ DEVICE void color_ordered_tile(const unsigned *tile, const Real *entries, const 
     }
 }
 
-/// A block of threads takes a helicity of a run (blocks in x) and a block of events (in y), behind `color_sums`.
+/// A block of threads takes a helicity of a run (blocks in x) and a block of events (in y), behind `color_sums` unless there
+/// is one stage, on which this kernel computes the sums: a warp takes a group.
 extern "C" __global__ void THREADS_AND_BLOCKS(COLOR_ORDERED_WARPS *LANES, 1) color_ordered_sum(ARGUMENTS(ColorOrderedArguments) a) {
     SHARED(Real, reduced);
     Real *staged = reduced + a.warps * LANES * COLOR_ORDERED_COLUMNS;
@@ -149,6 +154,14 @@ extern "C" __global__ void THREADS_AND_BLOCKS(COLOR_ORDERED_WARPS *LANES, 1) col
                     for (unsigned i = 2 * count + threadIdx.y; i < 2 * (count + COLOR_ORDERED_AHEAD); i += blockDim.y)
                         staged[i * LANES + lane] = 0;
                 __syncthreads();
+                if (a.stage_count == 1) {
+                    for (unsigned lane = threadIdx.x; lane < LANES; lane += blockDim.x)
+                        for (unsigned i = threadIdx.y; i < 2 * a.group_count; i += blockDim.y) {
+                            const unsigned *next = a.groups + a.group_starts[i / 2];
+                            color_ordered_orbits(next, (Real(*)[LANES])(staged + i % 2 * LANES), lane);
+                        }
+                    __syncthreads();
+                }
                 for (unsigned thread = threadIdx.x; thread < LANES; thread += blockDim.x)
                     for (unsigned warp = threadIdx.y; warp < a.warps; warp += blockDim.y) {
                         Real totals[COLOR_ORDERED_COLUMNS], *mine = reduced + (warp * LANES + thread) * COLOR_ORDERED_COLUMNS;

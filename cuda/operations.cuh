@@ -323,23 +323,33 @@ DEVICE void sum_of_amplitudes(const unsigned *op, Workspace r, const Real *numbe
     r.put_complex(*op, z);
 }
 
+/// Products of a spinor with others, two at a time: loads of both are on their way together.
 DEVICE void execute_indexed_Dots(const unsigned *op, Memory m, const unsigned *waves, Workspace r) {
-    unsigned count = op[1];
-    Four b = m.four(waves[op[0]]);
-    op += 2;
-    for (unsigned i = 0; i < count; i++, op += 2)
-        r.put_complex(op[1], DotSpinor0(b, m.four(waves[op[0]])));
+    const Four b = m.four(waves[op[0]]);
+    const unsigned *end = op + 2 + 2 * op[1];
+    for (op += 2; op + 2 < end; op += 4) {
+        const Four x = m.four(waves[op[0]]), y = m.four(waves[op[2]]);
+        r.put_complex(op[1], DotSpinor0(b, x));
+        r.put_complex(op[3], DotSpinor0(b, y));
+    }
+    if (op < end) r.put_complex(op[1], DotSpinor0(b, m.four(waves[op[0]])));
 }
 
 /// The same for two helicities that differ in the first spinor alone.
 DEVICE void execute_indexed_Dots_of_two(const unsigned *op, Memory m, const unsigned *waves,
                              const unsigned *others, Workspace r, Workspace s) {
-    unsigned count = op[1];
-    Four b = m.four(waves[op[0]]), c = m.four(others[op[0]]);
-    op += 2;
-    for (unsigned i = 0; i < count; i++, op += 2) {
-        Four a = m.four(waves[op[0]]);
-        r.put_complex(op[1], DotSpinor0(b, a));
-        s.put_complex(op[1], DotSpinor0(c, a));
+    const Four b = m.four(waves[op[0]]), c = m.four(others[op[0]]);
+    const unsigned *end = op + 2 + 2 * op[1];
+    for (op += 2; op + 2 < end; op += 4) {
+        const Four x = m.four(waves[op[0]]), y = m.four(waves[op[2]]);
+        r.put_complex(op[1], DotSpinor0(b, x));
+        s.put_complex(op[1], DotSpinor0(c, x));
+        r.put_complex(op[3], DotSpinor0(b, y));
+        s.put_complex(op[3], DotSpinor0(c, y));
+    }
+    if (op < end) {
+        const Four x = m.four(waves[op[0]]);
+        r.put_complex(op[1], DotSpinor0(b, x));
+        s.put_complex(op[1], DotSpinor0(c, x));
     }
 }

@@ -347,7 +347,8 @@ device_structures! {
         /// Number of each helicity of the run; all bits are set for none.
         rows: [const unsigned *],
         /// Groups of slots connected by sums: the start of each in `groups`; there the number of slots, the slots, the
-        /// number of sums, and for each sum the number of slots and their indices in the group.
+        /// number of sums, and for each sum the number of slots and their indices in the group. If there is one stage,
+        /// the number of sums, and for each sum the number of slots and twice their places in the stage.
         group_count: [unsigned],
         group_starts: [const unsigned *],
         groups: [const unsigned *],
@@ -411,7 +412,7 @@ device_structures! {
         events: [unsigned],
         /// Output of the kernel `helicities`, with JAMP2 and AMP2 in `parts` parts.
         contributions: [const Real *],
-        jamp2: [const Real *],
+        jamp2: [Real *],
         amp2: [const Real *],
         parts: [unsigned],
         random_helicity: [const double *],

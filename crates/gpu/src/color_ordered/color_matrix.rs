@@ -15,7 +15,7 @@ const COLUMNS: usize = 96;
 /// Maximum number of warps, `COLOR_ORDERED_WARPS` in the device code.
 pub const WARPS: usize = 16;
 /// Number of which the columns of a tile are a multiple; `COLOR_ORDERED_AHEAD` in the device code.
-pub const AHEAD: usize = 4;
+pub const AHEAD: usize = 2;
 /// Numbers per thread in shared memory, `COLOR_ORDERED_COLUMNS` in the device code.
 pub const SHARED_COLUMNS: usize = 8;
 /// Warps per block of the kernel for groups, `GROUP_WARPS` in the device code.
@@ -29,7 +29,8 @@ pub struct ColorMatrixTables {
     /// Start of each group in `groups`.
     pub group_starts: Vec<u32>,
     /// For each group: number of coordinates, the coordinates, number of sums, and for each sum the number of
-    /// coordinates and their indices in the group.
+    /// coordinates and their indices in the group. If there is one stage: number of sums, and for each sum the number
+    /// of coordinates and twice their places in the stage.
     pub groups: Vec<u32>,
     /// For each stage: first coordinate, number of coordinates, start of its lists.
     pub stages: Vec<u32>,
@@ -142,11 +143,40 @@ impl ColorMatrixTables {
                 tables.lists.push((tables.tiles.len() / 5) as u32);
             }
         }
+        if tables.stage_count() == 1 {
+            tables.sum_in_stage();
+        }
         // Kernels read this many columns ahead.
         tables
             .entries
             .extend(std::iter::repeat_n(0.0, AHEAD * ROWS));
         Some(tables)
+    }
+
+    /// Replaces the coordinates of groups by places in the only stage.
+    fn sum_in_stage(&mut self) {
+        let mut places = vec![0; self.slots.len()];
+        for (&slot, at) in self.slots.iter().zip(0..) {
+            places[slot as usize] = 2 * at;
+        }
+        let (starts, groups) = (
+            std::mem::take(&mut self.group_starts),
+            std::mem::take(&mut self.groups),
+        );
+        for start in starts {
+            self.group_starts.push(self.groups.len() as u32);
+            let group = &groups[start as usize..];
+            let (slots, rest) = group[1..].split_at(group[0] as usize);
+            self.groups.push(rest[0]);
+            let mut rest = &rest[1..];
+            for _ in 0..group[1 + slots.len()] {
+                let (sum, others) = rest.split_at(1 + rest[0] as usize);
+                self.groups.push(sum[0]);
+                let of = |&at: &u32| places[slots[at as usize] as usize];
+                self.groups.extend(sum[1..].iter().map(of));
+                rest = others;
+            }
+        }
     }
 
     fn add_groups(&mut self, color_blocks: &BlockDiagonal) -> Option<()> {
@@ -290,20 +320,34 @@ mod tests {
         for count in 1..=6 {
             let color_blocks = split(count);
             let tables = ColorMatrixTables::new(&color_blocks, 200, 400, WARPS).unwrap();
+            let in_stage = tables.stage_count() == 1;
             let mut slots = 0;
             let mut sums = 0;
             for &start in &tables.group_starts {
                 let group = &tables.groups[start as usize..];
-                let size = group[0] as usize;
-                slots += size;
-                let mut rest = &group[1 + size..];
+                // What a sum names: coordinates of the group, or those of the stage, by the place of their real part.
+                let (size, step, mut rest) = match in_stage {
+                    true => (tables.slots.len(), 2, group),
+                    false => (group[0] as usize, 1, &group[1 + group[0] as usize..]),
+                };
                 let many = rest[0] as usize;
                 rest = &rest[1..];
+                let mut met: Vec<u32> = Vec::new();
                 for _ in 0..many {
                     let taken = rest[0] as usize;
-                    assert!(rest[1..=taken].iter().all(|&at| (at as usize) < size));
+                    assert!(
+                        rest[1..=taken]
+                            .iter()
+                            .all(|&at| (at as usize) < size * step)
+                    );
+                    met.extend(&rest[1..=taken]);
                     rest = &rest[1 + taken..];
                 }
+                met.sort_unstable();
+                met.dedup();
+                slots += met.len();
+                assert!(in_stage || met.len() == size);
+                assert!(met.iter().all(|at| at % step as u32 == 0));
                 sums += many;
             }
             let expected = color_blocks

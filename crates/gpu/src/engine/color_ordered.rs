@@ -196,6 +196,11 @@ impl ArrayLoops {
         })
     }
 
+    /// Returns whether sums of JAMP are a kernel of their own: a single stage computes them itself.
+    fn has_sums(&self) -> bool {
+        self.group_count > 0 && self.stage_count > 1
+    }
+
     /// Returns the kernels, with their numbers of launches, threads per block and bytes of shared memory.
     pub(super) fn kernels(&self) -> Vec<(String, &Function, usize, u32, usize)> {
         let mut all: Vec<(String, &Function, usize, u32, usize)> = Vec::new();
@@ -208,7 +213,7 @@ impl ArrayLoops {
                 None => all.push((name, &launch.function, times, source::THREADS, 0)),
             }
         }
-        if self.group_count > 0 {
+        if self.has_sums() {
             let threads = GROUP_WARPS * LOOPS_LANES;
             all.push(("color_sums".into(), &self.sums, runs, threads, 0));
         }
@@ -309,7 +314,7 @@ impl Engine {
                 Clocks::Kernels => Some(slot.stream.put_event()?),
                 Clocks::None | Clocks::Phases => None,
             };
-            if loops.group_count > 0 {
+            if loops.has_sums() {
                 launch(slot, &loops.sums, of_sums, &arguments)?;
             }
             launch(slot, &loops.orders, shape, &arguments)?;

@@ -27,18 +27,19 @@ pub(super) const HOISTED: u32 = 2;
 /// Threads per block of generated code, and blocks that should fit on a multiprocessor.
 pub(super) const GENERATED_SHAPE: (u32, u32) = (128, 2);
 
-/// Threads per multiprocessor for the generated kernel of a helicity, in `float` and in `double`.
-const HELICITY_THREADS: [u32; 2] = [24 * 32, 16 * 32];
+/// Threads per multiprocessor for the generated kernel of a helicity, in `float` and in `double`. It waits for
+/// wavefunctions, and with more registers loads more of them at a time: few threads with all registers are faster.
+const HELICITY_THREADS: [u32; 2] = [16 * 32, 8 * 32];
 
 /// Numbers of wavefunctions that this kernel keeps in registers between amplitudes.
 pub(super) const HELICITY_REGISTERS: usize = 16;
 
 /// Returns the threads per block of the generated kernel of a helicity, and the blocks that should fit on a
 /// multiprocessor. A warp computes a helicity, and data shared by the helicities of a block come from the
-/// multiprocessor's own cache, so blocks are as large as the number of helicities allows.
+/// multiprocessor's own cache, so a block has eight of them if their number allows.
 pub(super) fn helicity_shape(helicities: u32, double: bool, lanes: u32) -> (u32, u32) {
     let warps = HELICITY_THREADS[usize::from(double)] / lanes;
-    let each = [16, 8, 4].into_iter().find(|each| {
+    let each = [8, 4].into_iter().find(|each| {
         let idle = helicities.next_multiple_of(*each) - helicities;
         warps.is_multiple_of(*each) && 8 * idle <= helicities
     });

@@ -40,6 +40,12 @@ pub(super) fn by_warp(lanes: u32, count: u32, events: u32, threads: u32) -> Shap
     }
 }
 
+/// Returns the warps of a block of the kernel `answer`: as many as share AMP2 and JAMP2 (`ANSWER_WARPS` in the device code),
+/// or one for calls without.
+pub(super) fn answer_warps((channels, colors): (bool, bool)) -> u32 {
+    if channels || colors { 8 } else { 1 }
+}
+
 /// Launches a kernel of `cuda/`.
 pub(super) fn launch(
     slot: &Slot,
@@ -155,9 +161,12 @@ impl Engine {
             normalization: self.uploaded.at(self.layout.normalization),
             lost: output + arrays.lost,
         };
-        let threads = slot.sizes.threads(&self.answer, BY_EVENT);
-        // SAFETY: the arguments match the kernel.
-        unsafe { slot.launch(&self.answer, by_event(count, threads), &arguments) }
+        let shape = Shape {
+            blocks: [(count as u32).div_ceil(self.lanes()), 1, 1],
+            threads: [self.lanes(), answer_warps((channels, colors)), 1],
+            shared: 0,
+        };
+        launch(slot, &self.answer, shape, &arguments)
     }
 
     /// Launches everything between the copies.

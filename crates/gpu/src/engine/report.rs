@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
-use super::launch::Launch;
+use super::launch::{Launch, answer_warps};
 use super::slot::Arrays;
 use super::thread_blocks::BY_EVENT;
 use crate::driver::Function;
@@ -21,6 +21,7 @@ impl Engine {
         let generated = self.generated[usize::from(channels)].as_ref();
         let generated = generated.and_then(|generated| generated.get());
         let sort = (channels, generated.is_some());
+        let answer_threads = answer_warps((channels, channels)) * self.lanes();
         if let (Some(function), false) = (&generated, self.of_helicity()) {
             let threads = GENERATED_SHAPE.0;
             let subsets = self.spec.as_ref().is_some_and(|r| r.subsets.is_some());
@@ -34,7 +35,7 @@ impl Engine {
             });
             let mut each = each.collect::<Result<Vec<_>>>()?;
             if subsets {
-                each.push(self.kernel("answer", &self.answer, sort, BY_EVENT, 0)?);
+                each.push(self.kernel("answer", &self.answer, sort, answer_threads, 0)?);
             }
             return Ok(Kernels {
                 each,
@@ -78,7 +79,7 @@ impl Engine {
             let threads = self.lanes() * super::blas::DOTS_THREADS;
             each.push(self.kernel("color_dots", blas.dots(), sort, threads, 0)?);
         }
-        each.push(self.kernel("answer", &self.answer, sort, BY_EVENT, 0)?);
+        each.push(self.kernel("answer", &self.answer, sort, answer_threads, 0)?);
         Ok(Kernels {
             each,
             // Each number in working memory is written and read at least once.

@@ -207,7 +207,6 @@ impl Engine {
                 });
                 Ok(())
             };
-        let ends = [2 * BY_EVENT, BY_EVENT / 2];
         if let (Some(functions), false) = (generated, self.of_helicity()) {
             let subsets = self.spec.as_ref().and_then(|r| r.subsets.as_ref());
             let in_y = subsets.map_or(1, |subsets| subsets.order.len() as u32);
@@ -218,12 +217,10 @@ impl Engine {
                 let an_event = if i == 0 && subsets.is_some() { 1 } else { in_y };
                 add(function, threads, &smaller, an_event, &[in_y])?;
             }
-            if subsets.is_some() {
-                add(&self.answer, BY_EVENT, &ends, 1, &[in_y])?;
-            }
             return Ok(kernels);
         }
-        add(&self.load, BY_EVENT, &ends, 1, &[self.tables.vectors])?;
+        let others = [2 * BY_EVENT, BY_EVENT / 2];
+        add(&self.load, BY_EVENT, &others, 1, &[self.tables.vectors])?;
         let squares = if sort.channels {
             &self.squares[..]
         } else {
@@ -252,7 +249,6 @@ impl Engine {
                 &[],
             )?;
         }
-        add(&self.answer, BY_EVENT, &ends, 1, &[waves])?;
         Ok(kernels)
     }
 

@@ -60,7 +60,7 @@ impl WorkspaceSize {
         // Two helicities together need many registers in double precision.
         let shapes = |pairs: bool| -> &[(u32, u32)] {
             match (real, pairs) {
-                (8, true) => &[(256, 3)],
+                (8, true) => &[(256, 3), (512, 1)],
                 (8, false) => &[(256, 4), (512, 2), (1024, 1)],
                 _ => &[(256, 4), (512, 2), (1024, 1)],
             }
