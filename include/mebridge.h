@@ -583,8 +583,8 @@ int32_t mebridge_born_open(const char *process,
 void mebridge_born_close(struct mebridge_born *born);
 
 /*
- Returns JSON about a Born: its `name`, the PDG codes of its `legs`, how many are `incoming`, and the pairs of legs
- (from 0) that it `links`. Valid until the handle is closed. NULL if there is no such Born.
+ Returns JSON about a Born: its `name`, the PDG codes of its `legs`, how many are `incoming`, the pairs of legs (from 0)
+ that it `links`, and the number of its `amplitudes`. Valid until the handle is closed. NULL if there is no such Born.
  */
 const char *mebridge_born_description(const struct mebridge_born *born);
 
@@ -605,7 +605,9 @@ const char *mebridge_born_emissions(struct mebridge_born *born,
  - `links[events][links]`: B_ij of each link without a factor g_s^2, MG5aMC's `SB_SF_<n>`: the sum over j != i is
    -C_i times the Born, and a leg linked with itself has C_i / 2 times the Born;
  - `complex_borns[events][legs][2]`: real and imaginary part of the complex Born of each leg, MG5aMC's `ANS(2,...)`;
-   NaN for legs that are no massless vectors.
+   NaN for legs that are no massless vectors;
+ - `amp2[events][amplitudes]`: the sum over helicities of the squared modulus of each amplitude, not averaged, MG5aMC's
+   AMP2.
 
  The caller guarantees:
  The arrays have these lengths, and no output overlaps another array.
@@ -616,7 +618,8 @@ int32_t mebridge_born_evaluate(struct mebridge_born *born,
                                const double *g_s,
                                double *borns,
                                double *links,
-                               double *complex_borns);
+                               double *complex_borns,
+                               double *amp2);
 
 /*
  Opens parton densities and puts a handle into `densities`: a member of an LHAPDF set (`NAME_0000.dat`), or a file

@@ -3,7 +3,7 @@
  *
  * Every library file serves one process: a copy of libmebridge that carries it (mebridge umami PROCESS -o FILE),
  * or libmebridge itself with the process of CUDACPP_RUNTIME_PROCESS. Numbers and signatures are those of MadSpace's
- * umami.h, version 1.0; where both are needed, include that file only.
+ * umami.h, version 1.1; where both are needed, include that file only.
  *
  * Number i of event e is at e + stride * i, momenta at e + stride * (legs * mu + leg). A call processes the `count`
  * events from `offset` on. Floating-point numbers are doubles, indices 32-bit integers from 0. Each thread has its own
@@ -90,6 +90,26 @@
 #define UMAMI_META_MASSES 5
 
 /*
+ `int`: the major version of UMAMI, 1.
+ */
+#define UMAMI_META_ABI_MAJOR_VERSION 6
+
+/*
+ `int`: the minor version of UMAMI, 1.
+ */
+#define UMAMI_META_ABI_MINOR_VERSION 7
+
+/*
+ `const char *`: what a caller knows the processes of this library by; valid as long as the library is loaded.
+ */
+#define UMAMI_META_PROCESS_FINGERPRINT 8
+
+/*
+ `int`: number of squared orders.
+ */
+#define UMAMI_META_SQUARED_ORDER_COUNT 9
+
+/*
  `double[legs, 4]`: (E, px, py, pz) in GeV, with positive energy for incoming particles. Required.
  */
 #define UMAMI_IN_MOMENTA 0
@@ -130,6 +150,11 @@
 #define UMAMI_IN_DIAGRAM_INDEX 7
 
 /*
+ `double`: the strong coupling g_s, instead of alpha_s. Not on GPUs.
+ */
+#define UMAMI_IN_G_STRONG 9
+
+/*
  `double`: |M|^2 in GeV^(4-2n) for n outgoing particles, summed over helicities and colours, averaged over those of
  the initial state; without any channel weight.
  */
@@ -160,6 +185,12 @@
  */
 #define UMAMI_OUT_GPU_STREAM 5
 
+/*
+ `double[squared orders]`: the contribution of each squared order to the matrix element. On GPUs not together with
+ the matrix element.
+ */
+#define UMAMI_OUT_SQUARED_ORDERS 6
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -168,9 +199,10 @@ extern "C" {
  Puts a piece of data about the process into `result`.
 
  The caller guarantees:
- `result` is NULL or points to an `int`, or for the masses to one double per leg.
+ `result` is NULL or points to an `int`, for the masses to one double per leg, for the fingerprint to a pointer.
  */
-int32_t umami_get_meta(int key, void *result);
+int32_t umami_get_meta(int key,
+                       void *result);
 
 /*
  Points `supported` to a static array that tells, for each of `count` keys, whether the input is supported.

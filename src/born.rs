@@ -28,7 +28,7 @@ pub struct BornBridge {
     sums: BornSums,
 }
 
-/// What is made of a Born's amplitudes at one point: JAMPs, and sums over helicities of their products.
+/// What is made of a Born's amplitudes at one point: AMP2, JAMPs, and sums over helicities of their products.
 pub struct BornSums {
     links: Vec<ColorLink>,
     iden: f64,
@@ -37,9 +37,13 @@ pub struct BornSums {
     flows: usize,
     /// CF, then the matrices of the links: the entries (i, j) with j >= i, doubled for j > i.
     colors: Vec<Vec<f64>>,
-    /// For each leg the pairs of rows of the helicity table that differ in this leg alone, if it is a massless vector:
-    /// the row with the helicity of the table's first row, and the other.
+    /// For each leg the pairs of rows of the helicity table that differ in this leg alone: the row with the helicity of the
+    /// table's first row, and the other.
     flips: Vec<Vec<(usize, usize)>>,
+    /// Which legs are massless vectors.
+    massless_vectors: Vec<bool>,
+    /// Sums over helicities of the squared moduli of the amplitudes.
+    amp2: Vec<f64>,
     /// The amplitudes of one row, followed by the partial sums of JAMPs.
     terms: Vec<Complex64>,
     /// `[row of the helicity table][JAMP]`.
@@ -164,15 +168,9 @@ impl BornBridge {
     /// The momenta are not physical, or are not those of the legs.
     pub fn evaluate(&mut self, momenta: &[f64], g_s: f64, answer: &mut BornAnswer) -> Result<()> {
         let amplitudes = self.bridge.jamps(momenta, g_s)?;
-        answer.amp2.clear();
-        answer.amp2.resize(self.sums.amplitudes, 0.0);
-        for row in amplitudes.chunks_exact(self.sums.amplitudes) {
-            for (sum, amplitude) in answer.amp2.iter_mut().zip(row) {
-                *sum += amplitude.norm_sqr();
-            }
-        }
-        self.sums.fill(amplitudes.iter().map(|a| [a.re, a.im]));
-        answer.born = self.sums.sum(0);
+        self.sums.fill(amplitudes, |_| true);
+        answer.amp2.clone_from(&self.sums.amp2);
+        answer.born = self.sums.born();
         answer.links.clear();
         let links = 0..self.sums.links.len();
         answer.links.extend(links.map(|n| self.sums.link(n)));
@@ -232,25 +230,33 @@ impl BornSums {
             flips: (0..process.legs.len())
                 .map(|leg| flips(process, leg))
                 .collect(),
+            massless_vectors: (0..process.legs.len())
+                .map(|leg| is_massless_vector(process, leg))
+                .collect(),
+            amp2: vec![0.0; amplitudes],
             terms: Vec::with_capacity(amplitudes + partial),
             jamps: Vec::new(),
             products: vec![0.0; ColorMatrix::triangle(flows)],
         })
     }
 
-    /// Takes the amplitudes of a point, `[row of the helicity table][amplitude][re, im]`.
-    pub fn fill(&mut self, amplitudes: impl IntoIterator<Item = [f64; 2]>) {
+    /// Takes the amplitudes of a point, `[row of the helicity table][amplitude]`. Rows that are not `good` count as zero.
+    pub fn fill(&mut self, amplitudes: &[Complex64], good: impl Fn(usize) -> bool) {
         self.products.fill(0.0);
+        self.amp2.fill(0.0);
         self.jamps.clear();
-        let mut amplitudes = amplitudes.into_iter();
-        loop {
-            self.terms.clear();
-            let row = amplitudes.by_ref().take(self.amplitudes);
-            self.terms
-                .extend(row.map(|[re, im]| Complex64::new(re, im)));
-            if self.terms.is_empty() || self.terms.len() < self.amplitudes {
-                break;
+        let vanishes = |row: &[Complex64]| row.iter().all(|a| *a == Complex64::default());
+        for (row, amplitudes) in amplitudes.chunks_exact(self.amplitudes).enumerate() {
+            if !good(row) || vanishes(amplitudes) {
+                let jamps = self.jamps.len() + self.flows;
+                self.jamps.resize(jamps, Complex64::default());
+                continue;
             }
+            for (sum, amplitude) in self.amp2.iter_mut().zip(amplitudes) {
+                *sum += amplitude.norm_sqr();
+            }
+            self.terms.clear();
+            self.terms.extend_from_slice(amplitudes);
             for sum in &self.jamp.partial {
                 let value = combination(sum, &self.terms, self.amplitudes);
                 self.terms.push(value);
@@ -277,6 +283,31 @@ impl BornSums {
         terms.map(|(c, product)| c * product).sum::<f64>() / self.iden
     }
 
+    /// Returns |M|^2, averaged.
+    pub fn born(&self) -> f64 {
+        self.sum(0)
+    }
+
+    /// Returns AMP2, see [`BornAnswer::amp2`].
+    pub fn amp2(&self) -> &[f64] {
+        &self.amp2
+    }
+
+    /// Returns JAMP2: the sum over helicities of the squared modulus of each JAMP, not averaged.
+    pub fn jamp2(&self) -> impl Iterator<Item = f64> {
+        let mut diagonal = 0;
+        (0..self.flows).map(move |flow| {
+            let at = diagonal;
+            diagonal += self.flows - flow;
+            self.products[at]
+        })
+    }
+
+    /// Returns the number of colour flows.
+    pub fn flows(&self) -> usize {
+        self.flows
+    }
+
     /// Returns the number of links.
     pub fn links(&self) -> usize {
         self.links.len()
@@ -289,11 +320,16 @@ impl BornSums {
 
     /// Returns the complex Born of a leg from 0, if it is a massless vector.
     fn complex(&self, leg: usize) -> Option<Complex64> {
-        let pairs = &self.flips[leg];
+        self.massless_vectors[leg].then(|| self.flipped(leg))
+    }
+
+    /// Returns the complex Born of a leg from 0, also of a fermion, which has one in MG5aMC.
+    pub fn flipped(&self, leg: usize) -> Complex64 {
         let row = |row: usize| &self.jamps[row * self.flows..][..self.flows];
-        let rows = pairs.iter().map(|&(first, other)| (row(first), row(other)));
+        let pairs = self.flips[leg].iter();
+        let rows = pairs.map(|&(first, other)| (row(first), row(other)));
         let mixed = rows.map(|(first, other)| mixed(&self.colors[0], first, other));
-        (!pairs.is_empty()).then(|| mixed.sum::<Complex64>() / self.iden)
+        mixed.sum::<Complex64>() / self.iden
     }
 }
 
@@ -409,14 +445,17 @@ fn mixed(color: &[f64], first: &[Complex64], other: &[Complex64]) -> Complex64 {
     sum
 }
 
-/// Pairs the rows of the helicity table that differ in this leg alone; none unless it is a massless vector.
-fn flips(process: &Process, leg: usize) -> Vec<(usize, usize)> {
-    let massless_vector = process.wavefunctions.iter().any(|wavefunction| {
+fn is_massless_vector(process: &Process, leg: usize) -> bool {
+    process.wavefunctions.iter().any(|wavefunction| {
         matches!(wavefunction, Wavefunction::External(e) if e.leg as usize == leg
             && e.kind == ExternalKind::Vector && e.mass == Quantity::ZERO)
-    });
+    })
+}
+
+/// Pairs the rows of the helicity table that differ in this leg alone.
+fn flips(process: &Process, leg: usize) -> Vec<(usize, usize)> {
     let table = &process.helicities;
-    let Some(first) = table.first().filter(|_| massless_vector) else {
+    let Some(first) = table.first() else {
         return Vec::new();
     };
     let rows = table

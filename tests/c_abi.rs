@@ -108,8 +108,8 @@ fn nothing_but_the_interface_is_exported() {
         "mebridge_xla",
         "mebridge_xla_cuda",
         // Called by executables of `mebridge link`.
-        "mebridge_amplitudes_",
         "mebridge_batch_",
+        "mebridge_born_",
         "mebridge_check_",
         "mebridge_check_link_",
         "mebridge_checks_",

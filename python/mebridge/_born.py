@@ -32,6 +32,9 @@ class BornValues:
     complex_borns: NDArray[np.complex128]
     """The sum over helicities of M(h)^* M(-h) for each leg, where h is the helicity of the leg in the first row of the
     helicity table; shape (events, legs), NaN for legs that are no massless vectors."""
+    amp2: NDArray[np.float64]
+    """The sum over helicities of the squared modulus of each amplitude, not averaged: what aMC@NLO weights its channels
+    with; shape (events, amplitudes)."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ class Born:
         self.name = about["name"]
         self.legs = tuple(about["legs"])
         self.links = tuple((i, j) for i, j in about["links"])
+        self._amplitudes = about["amplitudes"]
 
     def __repr__(self) -> str:
         return f"<mebridge.Born {self.name}: {len(self.legs)} legs, {len(self.links)} colour links>"
@@ -101,9 +105,10 @@ class Born:
         g_s = np.ascontiguousarray(np.broadcast_to(np.sqrt(4 * np.pi * np.asarray(alpha_s, float)), events))
         born, each = np.empty(events), np.empty((events, len(self.links)))
         complex_borns = np.empty((events, legs), dtype=np.complex128)
-        arrays = [array.ctypes.data for array in (points, g_s, born, each, complex_borns)]
+        amp2 = np.empty((events, self._amplitudes))
+        arrays = [array.ctypes.data for array in (points, g_s, born, each, complex_borns, amp2)]
         check(lib.mebridge_born_evaluate(self._handle, events, *arrays))
         links = np.zeros((events, legs, legs))
         for (i, j), values in zip(self.links, each.T):
             links[:, i, j] = links[:, j, i] = values
-        return BornValues(born, links, complex_borns)
+        return BornValues(born, links, complex_borns, amp2)

@@ -215,7 +215,7 @@ def _load() -> ctypes.CDLL:
         "mebridge_born_emissions": (c_char_p, [c_void_p, c_int32]),
         "mebridge_born_close": (None, [c_void_p]),
         "mebridge_born_description": (c_char_p, [c_void_p]),
-        "mebridge_born_evaluate": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+        "mebridge_born_evaluate": (c_int32, [c_void_p, c_size_t] + 6 * [c_void_p]),
         "mebridge_parameters": (c_int64, [c_void_p]),
         "mebridge_parameter_name": (c_char_p, [c_void_p, c_size_t]),
         "mebridge_parameter": (c_int32, [c_void_p, c_char_p, POINTER(c_double)]),

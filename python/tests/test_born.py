@@ -43,6 +43,7 @@ def test_links_conserve_color() -> None:
     # Only gluons have a complex Born, which is at most the Born.
     assert np.isnan(values.complex_borns[:, 2:]).all()
     assert (abs(values.complex_borns[:, :2]) < values.born[:, None]).all()
+    assert values.amp2.shape == (5, 3) and (values.amp2 > 0).all()
     # alpha_s of each event
     assert len(born.emissions()) == 20
     each = born.evaluate(momenta, alpha_s=np.linspace(0.1, 0.2, 5))
@@ -59,6 +60,12 @@ def test_any_process_has_links() -> None:
         np.testing.assert_allclose(
             values.links / values.born[:, None, None], written.links / written.born[:, None, None], atol=0.02
         )
+
+
+def test_one_amplitude_is_the_born() -> None:
+    """Colour factor 2, averaged over 36."""
+    values = mebridge.Born("u u~ > t t~").evaluate(points(3, 173.0))
+    np.testing.assert_allclose(values.amp2[:, 0] * 2 / 36, values.born, rtol=1e-12)
 
 
 def test_a_soft_gluon() -> None:

@@ -6,7 +6,7 @@ use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
 use mebridge::runtime::BackendChoice;
 use mebridge::{Answers, Bridge, Events, Switches};
-use mebridge_capi::umami::attached::attach;
+use mebridge_capi::umami::attached::{Carried, attach};
 use rand::{Rng, SeedableRng};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -149,7 +149,8 @@ fn carrying_for(
 ) -> PathBuf {
     let path = folder.join(name);
     let bytes = std::fs::read(library()).unwrap();
-    let copy = attach(&bytes, &library(), processes, backend).unwrap();
+    let carried = Carried::new(processes.to_vec(), backend);
+    let copy = attach(&bytes, &library(), &carried).unwrap();
     std::fs::write(&path, copy).unwrap();
     path
 }
@@ -493,7 +494,7 @@ fn umami_refuses_what_it_cannot_do() {
     unsafe {
         // Before anything: masses are not known yet.
         assert_eq!(umami.meta_into(5, to), 5);
-        assert_eq!(umami.meta_into(6, to), 6);
+        assert_eq!(umami.meta_into(10, to), 6);
         assert_eq!(umami.meta_into(-1, to), 6);
         assert_eq!(umami.meta_into(1, null_mut()), 1);
         assert_eq!((umami.initialize)(null_mut(), null()), 1);
@@ -510,8 +511,8 @@ fn umami_refuses_what_it_cannot_do() {
     let handle = umami.handle();
     assert_eq!(umami.meta_into(5, to), OK);
     assert_eq!(masses, [0.0, 0.0, 173.0, 173.0]);
-    let counts = [9, 9, 6];
-    let there: [&[usize]; 3] = [&[0, 1, 2, 3, 4, 5, 6, 7], &[0], &[0, 1, 2, 3, 4]];
+    let counts = [10, 10, 7];
+    let there: [&[usize]; 3] = [&[0, 1, 2, 3, 4, 5, 6, 7, 9], &[0], &[0, 1, 2, 3, 4, 6]];
     for ((function, count), there) in umami.supported.iter().zip(counts).zip(there) {
         let (mut table, mut n) = (null(), 0);
         // SAFETY: as the interface asks.
@@ -538,7 +539,7 @@ fn umami_refuses_what_it_cannot_do() {
     assert_eq!(call(all, &inputs, &[]), OK);
     // Keys that are not known, or missing.
     let scalar = given.alpha_s.as_ptr().cast();
-    for key in [8, 9, 10, -1, i32::MAX] {
+    for key in [8, 10, -1, i32::MAX] {
         assert_eq!(call(all, &[inputs[1], (key, scalar)], &outputs), 3);
         assert!(
             umami.error().contains(&format!("no input {key}")),
@@ -547,7 +548,7 @@ fn umami_refuses_what_it_cannot_do() {
         );
     }
     let to: *mut c_void = found.color.as_mut_ptr().cast();
-    for key in [5, 6, -1, i32::MAX] {
+    for key in [5, 7, -1, i32::MAX] {
         assert_eq!(call(all, &inputs, &[(key, to)]), 4);
     }
     assert_eq!(call(all, &inputs[..1], &outputs), 7);
@@ -630,6 +631,109 @@ fn umami_refuses_what_it_cannot_do() {
     let own = Umami::load(&library());
     assert_eq!(own.meta_into(1, (&raw mut value).cast()), 1);
     assert!(own.error().contains("which process?"), "{}", own.error());
+}
+
+/// Real emissions as MadGraph7's bridge for next to leading order calls them: what it checks after loading a library,
+/// then events of one flavour with g_s, of which it takes all squared orders.
+#[test]
+fn umami_gives_the_squared_orders_of_real_emissions() {
+    let folder = tempfile::tempdir().unwrap();
+    let orders = [(6, 0), (4, 2), (2, 4)];
+    let mut processes = Vec::new();
+    for quark in ["u", "d"] {
+        for (qcd, qed) in orders {
+            let text = format!("{quark} {quark}~ > t t~ g QCD^2=={qcd} QED^2=={qed}");
+            processes.extend(generated(&text));
+        }
+    }
+    assert_eq!(processes.len(), 6);
+    let carried = Carried {
+        processes: processes.clone(),
+        squared_orders: 3,
+        backend: BackendChoice::Cpu,
+        fingerprint: "sha256 of something".into(),
+    };
+    let copy = attach(&std::fs::read(library()).unwrap(), &library(), &carried).unwrap();
+    let path = folder.path().join("libmadmatrix_PMM_B1_R1_scalar.so");
+    std::fs::write(&path, copy).unwrap();
+    let umami = Umami::load(&path);
+    assert_eq!([6, 7, 9, 1].map(|key| umami.meta(key)), [1, 1, 3, 5]);
+    let mut text: *const c_char = null();
+    assert_eq!(umami.meta_into(8, (&raw mut text).cast()), OK);
+    // SAFETY: a string of the library, which is loaded.
+    let fingerprint = unsafe { std::ffi::CStr::from_ptr(text) };
+    assert_eq!(fingerprint.to_str().unwrap(), carried.fingerprint);
+    let handle = umami.handle();
+    for count in [1, 5] {
+        let given = Given::new(&processes[0], count);
+        let g_s: Vec<f64> = (0..count).map(|event| 1.1 + 0.02 * event as f64).collect();
+        for flavor in [0, 1] {
+            let flavors = vec![flavor; count];
+            let inputs = [
+                (0, given.momenta.as_ptr().cast()),
+                (9, g_s.as_ptr().cast()),
+                (2, flavors.as_ptr().cast()),
+            ];
+            let (mut squared, mut sum) = (vec![0.0; 3 * count], vec![0.0; count]);
+            let outputs = [(6, squared.as_mut_ptr().cast())];
+            assert_eq!(umami.call(handle, (count, count, 0), &inputs, &outputs), OK);
+            let alone = [(0, sum.as_mut_ptr().cast())];
+            assert_eq!(umami.call(handle, (count, count, 0), &inputs, &alone), OK);
+            let mut both = (vec![0.0; 3 * count], vec![0.0; count]);
+            let outputs = [
+                (6, both.0.as_mut_ptr().cast()),
+                (0, both.1.as_mut_ptr().cast()),
+            ];
+            assert_eq!(umami.call(handle, (count, count, 0), &inputs, &outputs), OK);
+            assert_eq!(both, (squared.clone(), sum.clone()));
+            for (event, momenta) in given.rows().chunks_exact(20).enumerate() {
+                let legs = momenta.as_chunks::<4>().0;
+                let mut total = 0.0;
+                for order in 0..3 {
+                    let process = &processes[3 * flavor as usize + order];
+                    let card = process.model.default_card();
+                    let expected = process.evaluate(legs, g_s[event], &card).total();
+                    let found = squared[order * count + event];
+                    assert!((found / expected - 1.0).abs() < 1e-10, "{found} {expected}");
+                    total += found;
+                }
+                assert!((sum[event] / total - 1.0).abs() < 1e-14);
+            }
+        }
+    }
+    // Events of both flavours in one call, and one that does not exist.
+    let given = Given::new(&processes[0], 2);
+    let g_s = [1.2; 2];
+    let mut rows = Vec::new();
+    for flavors in [[0, 1], [0, 0], [1, 1]] {
+        let mut squared = [0f64; 6];
+        let inputs = [
+            (0, given.momenta.as_ptr().cast()),
+            (9, g_s.as_ptr().cast()),
+            (2, flavors.as_ptr().cast()),
+        ];
+        let outputs = [(6, squared.as_mut_ptr().cast())];
+        assert_eq!(umami.call(handle, (2, 2, 0), &inputs, &outputs), OK);
+        rows.push(squared);
+    }
+    for order in 0..3 {
+        let [mixed, first, second] = [0, 1, 2].map(|i: usize| &rows[i][2 * order..]);
+        assert!((mixed[0] / first[0] - 1.0).abs() < 1e-13);
+        assert!((mixed[1] / second[1] - 1.0).abs() < 1e-13);
+    }
+    let inputs = [
+        (0, given.momenta.as_ptr().cast()),
+        (2, [0, 2].as_ptr().cast()),
+    ];
+    let mut sum = [0.0; 2];
+    let outputs = [(0, sum.as_mut_ptr().cast())];
+    assert_eq!(umami.call(handle, (2, 2, 0), &inputs, &outputs), 1);
+    assert!(umami.error().contains("flavour"), "{}", umami.error());
+    // No helicity, colour or diagram belongs to the sum.
+    for key in [1, 2, 3, 4, 5] {
+        let outputs = [(key, sum.as_mut_ptr().cast())];
+        assert_eq!(umami.call(handle, (2, 2, 0), &inputs[..1], &outputs), 4);
+    }
 }
 
 /// Several matrix elements behind the flavour index: each event is answered as by a library with its own alone.
@@ -773,13 +877,18 @@ fn umami_for_gpus_asks_for_one() {
             [0, 1, 2, 3, 4].map(|key| umami.meta(key)),
             [device, 4, 3, 16, 2]
         );
-        let (mut table, mut n) = (null(), 0);
-        // SAFETY: as the interface asks; the table has as many entries as it says.
-        let there = unsafe {
-            assert_eq!(umami.supported[2](&raw mut table, &raw mut n), OK);
-            std::slice::from_raw_parts(table, n as usize)
-        };
-        assert_eq!(there, [true; 6]);
+        let [inputs, outputs] = [0, 2].map(|list: usize| {
+            let (mut table, mut n) = (null(), 0);
+            // SAFETY: as the interface asks; the table has as many entries as it says.
+            unsafe {
+                assert_eq!(umami.supported[list](&raw mut table, &raw mut n), OK);
+                std::slice::from_raw_parts(table, n as usize)
+            }
+        });
+        assert_eq!(outputs, [true; 7]);
+        // Neither the channel nor g_s.
+        assert_eq!(&inputs[..8], [true; 8]);
+        assert_eq!(&inputs[8..], [false; 2]);
         let mut handle = null_mut();
         // SAFETY: as the interface asks.
         let status = unsafe { (umami.initialize)(&raw mut handle, c"".as_ptr()) };
@@ -869,7 +978,7 @@ fn umami_serves_a_process_without_channels() {
         assert_eq!(umami.supported[2](&raw mut table, &raw mut n), OK);
         std::slice::from_raw_parts(table, n as usize)
     };
-    assert_eq!(there, [true, false, true, true, false, false]);
+    assert_eq!(there, [true, false, true, true, false, false, true]);
     let count = 203;
     let given = Given::new(&process, count);
     let run = |umami: &Umami, which: &[usize]| {

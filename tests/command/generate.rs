@@ -260,3 +260,97 @@ fn a_library_carries_a_process() {
     assert!(message.contains("no library of mebridge"), "{message}");
     assert!(!d.path().join("x.so").exists());
 }
+
+/// Libraries for the real emissions of MadGraph7, from the manifest of a subprocess directory. (tests/c/umami.rs calls such
+/// libraries as its bridge does.)
+#[test]
+fn libraries_carry_the_real_emissions_of_a_manifest() {
+    let d = tempfile::tempdir().unwrap();
+    let library = std::env::current_exe().unwrap();
+    let library = library.with_file_name("libmebridge.so");
+    let p = d.path().join("P0_gg_ttx");
+    std::fs::create_dir(&p).unwrap();
+    std::fs::create_dir(d.path().join("lib")).unwrap();
+    let nexternal = "      INTEGER NINCOMING\n      PARAMETER (NINCOMING=2)\n";
+    std::fs::write(p.join("nexternal.inc"), nexternal).unwrap();
+    let row = |row: usize, real: u32, flavor: usize, pdgs: [i32; 5]| {
+        serde_json::json!({
+            "fks_row": row, "topology": 1, "real_me_id": real, "fortran_flavour_index": flavor + 1,
+            "madmatrix_flavour_index": flavor, "pdgs": pdgs, "local_to_global": [1],
+        })
+    };
+    let real = |id: u32, flavors: usize, orders: &[[u32; 2]]| {
+        serde_json::json!({
+            "id": id, "library_process_id": format!("PMM_B1_R{id}"), "local_flavours": vec![0; flavors],
+            "local_squared_orders": orders, "process_fingerprint": format!("of {id}"),
+            "backend_capabilities": {"scalar": true},
+        })
+    };
+    let manifest = |rows: &[serde_json::Value]| {
+        serde_json::json!({
+            "version": 1, "process_id": "P0_gg_ttx", "nexternal": 5, "split_order_names": ["QCD", "QED"],
+            "global_squared_orders": [[6, 0], [4, 2]],
+            "real_matrix_elements": [real(1, 1, &[[6, 0]]), real(2, 2, &[[6, 0], [4, 2]])],
+            "fks_rows": rows,
+        })
+        .to_string()
+    };
+    let rows = [
+        row(1, 1, 0, [21, 21, 6, -6, 21]),
+        row(2, 2, 0, [1, -1, 6, -6, 21]),
+        row(3, 2, 1, [2, -2, 6, -6, 21]),
+    ];
+    let path = p.join("nlo_real_manifest.json");
+    let umami = |name: &str| {
+        let library = library.to_str().unwrap();
+        let all = [
+            "umami",
+            "--library",
+            library,
+            "--nlo",
+            name,
+            "P0_gg_ttx",
+            "-o",
+            "lib",
+        ];
+        mebridge(d.path(), &all)
+    };
+    std::fs::write(&path, manifest(&rows[..2])).unwrap();
+    let ran = umami("scalar");
+    let message = ran.failed(1);
+    assert!(
+        message.contains("flavour 1 of real emission 2 has no row of 5 PDG codes"),
+        "{message}"
+    );
+    assert_eq!(std::fs::read_dir(d.path().join("lib")).unwrap().count(), 0);
+    std::fs::write(&path, manifest(&rows)).unwrap();
+    assert!(umami("../x").failed(1).contains("no name of a file"));
+    umami("scalar").ok();
+    let names = |file: &str| -> Vec<String> {
+        let path = d.path().join("lib").join(file);
+        let carried = mebridge_capi::umami::attached::attached_to(&path).unwrap();
+        carried.into_iter().map(|process| process.name).collect()
+    };
+    let first = names("libmadmatrix_PMM_B1_R1_scalar.so");
+    assert!(
+        first.len() == 1 && first[0].starts_with("g g > t t~ g"),
+        "{first:?}"
+    );
+    let second = names("libmadmatrix_PMM_B1_R2_scalar.so");
+    let begins = |text: &str, from: &str| text.starts_with(from);
+    assert_eq!(second.len(), 4, "{second:?}");
+    assert!(
+        second[..2].iter().all(|text| begins(text, "d d~ > t t~ g")),
+        "{second:?}"
+    );
+    assert!(
+        second[2..].iter().all(|text| begins(text, "u u~ > t t~ g")),
+        "{second:?}"
+    );
+    std::fs::write(
+        &path,
+        manifest(&rows).replace("\"version\":1", "\"version\":2"),
+    )
+    .unwrap();
+    assert!(umami("scalar").failed(1).contains("version 2"));
+}

@@ -1,4 +1,4 @@
-//! Borns of aMC@NLO for C and Python, with their colour links and complex Borns.
+//! Borns for C and Python, with their colour links, complex Borns and squared amplitudes.
 
 use super::c::{os_string, status};
 use super::no_panic;
@@ -65,6 +65,7 @@ pub unsafe extern "C" fn mebridge_born_open(
             "legs": legs,
             "incoming": process.legs.iter().filter(|leg| leg.incoming).count(),
             "links": links,
+            "amplitudes": process.amplitudes.vertices().len(),
         });
         let description = c_name(&description.to_string());
         let handle = OPEN.add(OpenBorn {
@@ -84,8 +85,8 @@ pub extern "C" fn mebridge_born_close(born: *mut MebridgeBorn) {
     let _ = no_panic(|| OPEN.remove(born as usize as u64));
 }
 
-/// Returns JSON about a Born: its `name`, the PDG codes of its `legs`, how many are `incoming`, and the pairs of legs
-/// (from 0) that it `links`. Valid until the handle is closed. NULL if there is no such Born.
+/// Returns JSON about a Born: its `name`, the PDG codes of its `legs`, how many are `incoming`, the pairs of legs (from 0)
+/// that it `links`, and the number of its `amplitudes`. Valid until the handle is closed. NULL if there is no such Born.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_born_description(born: *const MebridgeBorn) -> *const c_char {
     let mut text = std::ptr::null();
@@ -129,11 +130,14 @@ pub extern "C" fn mebridge_born_emissions(born: *mut MebridgeBorn, flavors: i32)
 /// - `links[events][links]`: B_ij of each link without a factor g_s^2, MG5aMC's `SB_SF_<n>`: the sum over j != i is
 ///   -C_i times the Born, and a leg linked with itself has C_i / 2 times the Born;
 /// - `complex_borns[events][legs][2]`: real and imaginary part of the complex Born of each leg, MG5aMC's `ANS(2,...)`;
-///   NaN for legs that are no massless vectors.
+///   NaN for legs that are no massless vectors;
+/// - `amp2[events][amplitudes]`: the sum over helicities of the squared modulus of each amplitude, not averaged, MG5aMC's
+///   AMP2.
 ///
 /// # Safety
 /// The arrays have these lengths, and no output overlaps another array.
 #[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)]
 pub unsafe extern "C" fn mebridge_born_evaluate(
     born: *mut MebridgeBorn,
     events: usize,
@@ -142,6 +146,7 @@ pub unsafe extern "C" fn mebridge_born_evaluate(
     borns: *mut f64,
     links: *mut f64,
     complex_borns: *mut f64,
+    amp2: *mut f64,
 ) -> i32 {
     const NAME: &str = "mebridge_born_evaluate";
     status(|| {
@@ -156,6 +161,7 @@ pub unsafe extern "C" fn mebridge_born_evaluate(
                 length(1)?,
                 length(count)?,
                 length(2 * legs)?,
+                length(open.bridge.process().amplitudes.vertices().len())?,
             ];
             let read = |array, n| CallerArray::new::<f64>(array, n, PointerAccess::Read);
             let written = |array, n| CallerArray::new::<f64>(array, n, PointerAccess::Write);
@@ -167,6 +173,7 @@ pub unsafe extern "C" fn mebridge_born_evaluate(
                     ("borns", written(borns, lengths[1])),
                     ("links", written(links, lengths[2])),
                     ("complex_borns", written(complex_borns, lengths[3])),
+                    ("amp2", written(amp2, lengths[4])),
                 ],
             )?;
             // SAFETY: guaranteed by the caller; NULL and misalignment are rejected, and no output overlaps an input.
@@ -182,6 +189,7 @@ pub unsafe extern "C" fn mebridge_born_evaluate(
                     optional(NAME, "borns", borns, lengths[1])?,
                     optional(NAME, "links", links, lengths[2])?,
                     optional(NAME, "complex_borns", complex_borns, lengths[3])?,
+                    optional(NAME, "amp2", amp2, lengths[4])?,
                 ]
             };
             let mut answer = BornAnswer::default();
@@ -192,7 +200,12 @@ pub unsafe extern "C" fn mebridge_born_evaluate(
                     .iter()
                     .flat_map(|z| z.map_or([f64::NAN; 2], |z| [z.re, z.im]));
                 let complex: Vec<f64> = complex.collect();
-                let parts = [std::slice::from_ref(&answer.born), &answer.links, &complex];
+                let parts = [
+                    std::slice::from_ref(&answer.born),
+                    &answer.links,
+                    &complex,
+                    &answer.amp2,
+                ];
                 for (to, from) in outputs.iter_mut().zip(parts) {
                     if let Some(to) = to {
                         to[event * from.len()..][..from.len()].copy_from_slice(from);

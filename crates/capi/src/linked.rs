@@ -11,8 +11,8 @@
 //! | `mebridge_batch` | handle, nevt, momenta, g_s, rndhel, rndcol, with_channels, channels, igraph, mes, selhel, selcol (out) |
 //! | `mebridge_open_real`, `mebridge_open_born` | handle (out), first byte of the process, its end, npar, ncard, card |
 //! | `mebridge_squared` | handle, momenta, g_s, \|M\|^2 (out) |
-//! | `mebridge_amplitudes` | handle, momenta, g_s, ngraphs, nrows, amplitudes (out) |
-//! | `mebridge_link` | handle, link, ngraphs, nrows, amplitudes, colour-linked Born (out) |
+//! | `mebridge_born` | handle, momenta, g_s, leg, goodhel, skip, writes, ngraphs, nrows, ncolor, amplitudes, amp2, jamp2, answer (out) |
+//! | `mebridge_link` | handle, link, momenta, g_s, colour-linked Born (out) |
 //! | `mebridge_expect` | none |
 //! | `mebridge_checks` | whether the Fortran's matrix elements are to be evaluated too (out) |
 //! | `mebridge_check` | handle, momenta, g_s, the library's matrix element, the Fortran's |
@@ -25,9 +25,8 @@
 //!
 //! For aMC@NLO `mebridge_open_real` and `mebridge_open_born` open processes of which single events are evaluated, on the
 //! CPU and in double precision: close to soft and collinear limits reals and their counterterms cancel. `mebridge_squared`
-//! replaces `SMATRIX<n>_SPLITORDERS` of a real emission with one squared order. `mebridge_amplitudes` writes
-//! `SAVEAMP(ngraphs,nrows)` of a Born, and `mebridge_link` replaces `SB_SF_<nnn>_SPLITORDERS` for the same event, that of
-//! the last `mebridge_amplitudes`.
+//! replaces `SMATRIX<n>_SPLITORDERS` of a real emission with one squared order, `mebridge_born` `SBORN_SPLITORDERS` and
+//! `mebridge_link` `SB_SF_<nnn>_SPLITORDERS`, all for the last event from one evaluation of its amplitudes.
 //!
 //! In check mode (`CUDACPP_RUNTIME_FBRIDGEMODE` below 0) the executable also evaluates the Fortran's own matrix
 //! elements and reports both (module `check_mode`).
@@ -46,7 +45,7 @@ use super::pointers::{
 use super::registry::{self, Entry, LinkedBorn};
 use mebridge::born::{self, BornSums};
 use mebridge::bridge::Bridge;
-use mebridge::error::Result;
+use mebridge::error::{Error, Result};
 use mebridge::process::{Contract, Process};
 use mebridge::runtime::{BackendChoice, Igraph, Precision, Switches};
 use std::borrow::Cow;
@@ -398,139 +397,199 @@ pub unsafe extern "C" fn mebridge_squared_(
     });
 }
 
-/// Writes the amplitudes of one event, `[row of the helicity table][amplitude]`, as `SAVEAMP(ngraphs,nrows)`; further
-/// rows are zero.
+/// Evaluates a Born as `SBORN_SPLITORDERS`: `answer` is ANS(2,0:1), the Born and its complex Born for `leg` (from 1; 0:
+/// none), both twice. Rows of the helicity table count if they are `goodhel`, or if the one `skip` rows away is, as its
+/// partner with the other helicity of the leg. `amp2(ngraphs)` and `jamp2(ncolor)` are sums over these rows. The
+/// amplitudes, `SAVEAMP(ngraphs,nrows)`, are written if they were evaluated now, or if `writes` is not zero; other rows are
+/// zero.
 ///
 /// # Safety
-/// `momenta` has four numbers for each leg, and `amplitudes` `2*ngraphs*nrows`; they do not overlap. The other pointers
-/// point to variables of their types.
+/// `momenta` has four numbers for each leg, `goodhel` a LOGICAL for each row of the table; the outputs have the lengths
+/// given above, and overlap nothing else. The other pointers point to variables of their types.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mebridge_amplitudes_(
+#[allow(clippy::too_many_arguments)]
+pub unsafe extern "C" fn mebridge_born_(
     handle: *const u64,
     momenta: *const f64,
     g_s: *const f64,
+    leg: *const i32,
+    goodhel: *const i32,
+    skip: *const i32,
+    writes: *const i32,
     ngraphs: *const i32,
     nrows: *const i32,
+    ncolor: *const i32,
     amplitudes: *mut f64,
+    amp2: *mut f64,
+    jamp2: *mut f64,
+    answer: *mut f64,
 ) {
-    const NAME: &str = "mebridge_amplitudes";
+    const NAME: &str = "mebridge_born";
     or_stop(|| {
         // SAFETY: guaranteed by the caller; null is rejected.
-        let (handle, g_s) = unsafe { (value(NAME, "handle", handle)?, value(NAME, "g_s", g_s)?) };
+        let (handle, g_s, leg, skip, writes) = unsafe {
+            (
+                value(NAME, "handle", handle)?,
+                value(NAME, "g_s", g_s)?,
+                value(NAME, "leg", leg)?,
+                value(NAME, "skip", skip)?,
+                value(NAME, "writes", writes)? != 0,
+            )
+        };
         registry::with_entry(handle, |entry| {
             // SAFETY: as above.
-            let length = unsafe { saved_length(NAME, entry, ngraphs, nrows) }?;
-            let process = entry.bridge.process();
-            let legs = 4 * process.legs.len();
+            let [graphs, rows, colors] = unsafe { sizes(NAME, entry, ngraphs, nrows, ncolor) }?;
+            let length = number_count(NAME, rows, 2 * graphs)?;
+            let Entry { bridge, born, .. } = entry;
+            let born = born.as_mut().ok_or_else(|| no_born(NAME))?;
+            let table = bridge.process().helicities.len();
+            let legs = bridge.process().legs.len();
+            let read = |array, n| CallerArray::new::<f64>(array, n, PointerAccess::Read);
+            let written = |array, n| CallerArray::new::<f64>(array, n, PointerAccess::Write);
             check_apart(
                 NAME,
                 [
-                    (
-                        "momenta",
-                        CallerArray::new(momenta, legs, PointerAccess::Read),
-                    ),
-                    (
-                        "amplitudes",
-                        CallerArray::new(amplitudes, length, PointerAccess::Write),
-                    ),
+                    ("momenta", read(momenta, 4 * legs)),
+                    ("amplitudes", written(amplitudes, length)),
+                    ("amp2", written(amp2, graphs)),
+                    ("jamp2", written(jamp2, colors)),
+                    ("answer", written(answer, 8)),
                 ],
             )?;
-            // SAFETY: guaranteed by the caller; null is rejected, and the arrays do not overlap.
-            let (momenta, amplitudes) = unsafe {
+            // SAFETY: guaranteed by the caller; null is rejected, and no output overlaps another array.
+            let (momenta, goodhel, amplitudes, amp2, jamp2, answer) = unsafe {
                 (
-                    input(NAME, "momenta", momenta, legs)?,
+                    input(NAME, "momenta", momenta, 4 * legs)?,
+                    input(NAME, "goodhel", goodhel, table)?,
                     output(NAME, "amplitudes", amplitudes, length)?,
+                    output(NAME, "amp2", amp2, graphs)?,
+                    output(NAME, "jamp2", jamp2, colors)?,
+                    output(NAME, "answer", answer, 8)?,
                 )
             };
-            if let Some(born) = &mut entry.born {
-                born.current = false;
+            let leg = usize::try_from(leg).ok().filter(|&leg| leg <= legs);
+            let (Some(leg), Ok(skip)) = (leg, usize::try_from(skip)) else {
+                return Err(argument_error(
+                    NAME,
+                    format!("there is no such leg, or skip is {skip}"),
+                ));
+            };
+            let is_good = |row: usize| goodhel.get(row).is_some_and(|&good| good != 0);
+            let counts = |row: usize| {
+                is_good(row) || is_good(row + skip) || row.checked_sub(skip).is_some_and(is_good)
+            };
+            let good: Vec<bool> = (0..table).map(counts).collect();
+            let (sums, evaluated) = born.of_event(bridge, (momenta, g_s), Some(&good))?;
+            amp2.copy_from_slice(sums.amp2());
+            for (to, from) in jamp2.iter_mut().zip(sums.jamp2()) {
+                *to = from;
             }
-            let found = entry.bridge.jamps(momenta, g_s)?;
-            let (to, rest) = amplitudes.split_at_mut(2 * found.len());
-            for (to, from) in to.chunks_exact_mut(2).zip(found) {
-                to.copy_from_slice(&[from.re, from.im]);
+            let squared = sums.born();
+            let complex = match leg.checked_sub(1) {
+                Some(leg) => born.complex(leg),
+                None => [0.0; 2],
+            };
+            let [re, im] = complex;
+            answer.copy_from_slice(&[squared, 0.0, re, im, squared, 0.0, re, im]);
+            if evaluated || writes {
+                let found = bridge.jamps(momenta, g_s)?;
+                let (to, rest) = amplitudes.split_at_mut(2 * found.len());
+                let rows = to
+                    .chunks_exact_mut(2 * graphs)
+                    .zip(found.chunks_exact(graphs));
+                for ((to, from), &good) in rows.zip(&good) {
+                    for (to, from) in to.chunks_exact_mut(2).zip(from) {
+                        to.copy_from_slice(&if good { [from.re, from.im] } else { [0.0; 2] });
+                    }
+                }
+                rest.fill(0.0);
             }
-            rest.fill(0.0);
             Ok(())
         })
     });
 }
 
-/// Writes a colour-linked Born, without g_s^2, of the event of the last [`mebridge_amplitudes_`], which wrote these
-/// amplitudes; `link` counts from 1.
+/// Writes a colour-linked Born without g_s^2, of the good helicities if it is that of the last [`mebridge_born_`]; `link`
+/// counts from 1.
 ///
 /// # Safety
-/// As for [`mebridge_amplitudes_`]; here the amplitudes are read.
+/// `momenta` has four numbers for each leg; the other pointers point to variables of their types.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_link_(
     handle: *const u64,
     link: *const i32,
-    ngraphs: *const i32,
-    nrows: *const i32,
-    amplitudes: *const f64,
+    momenta: *const f64,
+    g_s: *const f64,
     linked: *mut f64,
 ) {
     const NAME: &str = "mebridge_link";
     or_stop(|| {
         // SAFETY: guaranteed by the caller; null is rejected.
-        let (handle, link) =
-            unsafe { (value(NAME, "handle", handle)?, value(NAME, "link", link)?) };
+        let (handle, link, g_s) = unsafe {
+            (
+                value(NAME, "handle", handle)?,
+                value(NAME, "link", link)?,
+                value(NAME, "g_s", g_s)?,
+            )
+        };
         registry::with_entry(handle, |entry| {
-            // SAFETY: as above.
-            let length = unsafe { saved_length(NAME, entry, ngraphs, nrows) }?;
             let Entry { bridge, born, .. } = entry;
-            let born = born
-                .as_mut()
-                .ok_or_else(|| argument_error(NAME, "the handle is not that of a Born"))?;
+            let born = born.as_mut().ok_or_else(|| no_born(NAME))?;
             let number = usize::try_from(link)
                 .ok()
                 .and_then(|link| link.checked_sub(1));
-            let Some(number) = number.filter(|&number| number < born.sums.links()) else {
-                let what = format!("there is no link {link} of {}", born.sums.links());
+            let Some(number) = number.filter(|&number| number < born.links()) else {
+                let what = format!("there is no link {link} of {}", born.links());
                 return Err(argument_error(NAME, what));
             };
-            if !born.current {
-                // SAFETY: as above.
-                let saved = unsafe { input(NAME, "amplitudes", amplitudes, length) }?;
-                let process = bridge.process();
-                let of_table = process.helicities.len() * process.amplitudes.jamps();
-                let pairs = saved[..2 * of_table].as_chunks::<2>().0;
-                born.sums.fill(pairs.iter().copied());
-                born.current = true;
-            }
+            let legs = bridge.process().legs.len();
+            // SAFETY: guaranteed by the caller; null is rejected.
+            let momenta = unsafe { input(NAME, "momenta", momenta, 4 * legs) }?;
+            let (sums, _) = born.of_event(bridge, (momenta, g_s), None)?;
             // SAFETY: as above.
-            unsafe { write(NAME, "linked", linked, born.sums.link(number)) }
+            unsafe { write(NAME, "linked", linked, sums.link(number)) }
         })
     });
 }
 
-/// Returns the number of reals in `SAVEAMP(ngraphs,nrows)`, which has to be that of the process.
+fn no_born(name: &'static str) -> Error {
+    argument_error(name, "the handle is not that of a Born")
+}
+
+/// Returns the sizes of a Born's arrays, which have to be those of the process: amplitudes, rows (at least those of the
+/// helicity table), colour flows.
 ///
 /// # Safety
 /// The pointers are NULL or point to INTEGERs.
-unsafe fn saved_length(
+unsafe fn sizes(
     name: &'static str,
     entry: &Entry,
     ngraphs: *const i32,
     nrows: *const i32,
-) -> Result<usize> {
+    ncolor: *const i32,
+) -> Result<[usize; 3]> {
     // SAFETY: guaranteed by the caller; null is rejected.
-    let (ngraphs, nrows) = unsafe {
-        (
+    let given = unsafe {
+        [
             value(name, "ngraphs", ngraphs)?,
             value(name, "nrows", nrows)?,
-        )
+            value(name, "ncolor", ncolor)?,
+        ]
     };
     let process = entry.bridge.process();
-    let (count, rows) = (process.amplitudes.jamps(), process.helicities.len());
-    let size = |n: i32| usize::try_from(n).unwrap_or(0);
-    if entry.born.is_none() || size(ngraphs) != count || size(nrows) < rows {
-        let what = format!(
-            "SAVEAMP has {ngraphs} amplitudes of {nrows} helicities, and the Born {count} of {rows}"
-        );
-        return Err(argument_error(name, what));
+    let (graphs, rows) = (process.amplitudes.jamps(), process.helicities.len());
+    let colors = entry.born.as_ref().map_or(0, LinkedBorn::flows);
+    let sizes = given.map(|n| usize::try_from(n).unwrap_or(0));
+    match sizes[0] == graphs && sizes[1] >= rows && sizes[2] == colors {
+        true => Ok(sizes),
+        false => Err(argument_error(
+            name,
+            format!(
+                "the executable has {given:?} amplitudes, helicities and colour flows of the Born, the process {:?}",
+                [graphs, rows, colors]
+            ),
+        )),
     }
-    number_count(name, size(nrows), 2 * count)
 }
 
 /// Declares that this executable is meant to use the library's matrix elements: if it ends without having requested

@@ -44,10 +44,13 @@ pub struct Entry {
 
 /// The sums of a Born of which the bridge evaluates the amplitudes.
 pub struct LinkedBorn {
-    /// The sums, once they are filled.
-    pub sums: BornSums,
-    /// Whether the sums are those of the last event.
-    pub current: bool,
+    sums: BornSums,
+    /// Momenta and g_s of the event that the sums are of; empty if there is none.
+    event: Vec<f64>,
+    /// The rows of the helicity table that they contain.
+    good: Vec<bool>,
+    /// Real and imaginary parts of the complex Borns of that event that were asked for.
+    complex: Vec<Option<[f64; 2]>>,
 }
 
 /// Copies of a call's channels and configurations. They are checked before use, and the values used must be the values
@@ -88,8 +91,61 @@ impl LinkedBorn {
     pub fn new(sums: BornSums) -> LinkedBorn {
         LinkedBorn {
             sums,
-            current: false,
+            event: Vec::new(),
+            good: Vec::new(),
+            complex: Vec::new(),
         }
+    }
+
+    /// Returns the sums of an event and whether they were made now, rather than before. `good` tells which rows of the
+    /// helicity table count; without it, those of the last call for this event, or all.
+    pub fn of_event(
+        &mut self,
+        bridge: &mut Bridge,
+        (momenta, g_s): (&[f64], f64),
+        good: Option<&[bool]>,
+    ) -> Result<(&BornSums, bool)> {
+        let known = self.event.split_last() == Some((&g_s, momenta))
+            && good.is_none_or(|good| good == self.good);
+        if !known {
+            let (legs, rows) = (
+                bridge.process().legs.len(),
+                bridge.process().helicities.len(),
+            );
+            // If the evaluation fails, no event has these sums.
+            self.event.clear();
+            self.complex.clear();
+            self.complex.resize(legs, None);
+            self.good.clear();
+            match good {
+                Some(good) => self.good.extend_from_slice(good),
+                None => self.good.resize(rows, true),
+            }
+            let good = &self.good;
+            self.sums.fill(bridge.jamps(momenta, g_s)?, |row| good[row]);
+            self.event.extend_from_slice(momenta);
+            self.event.push(g_s);
+        }
+        Ok((&self.sums, !known))
+    }
+
+    /// Returns real and imaginary part of the complex Born of a leg from 0 of that event.
+    pub fn complex(&mut self, leg: usize) -> [f64; 2] {
+        let sums = &self.sums;
+        *self.complex[leg].get_or_insert_with(|| {
+            let complex = sums.flipped(leg);
+            [complex.re, complex.im]
+        })
+    }
+
+    /// Returns the number of colour links.
+    pub fn links(&self) -> usize {
+        self.sums.links()
+    }
+
+    /// Returns the number of colour flows.
+    pub fn flows(&self) -> usize {
+        self.sums.flows()
     }
 }
 

@@ -1,5 +1,7 @@
 //! `mebridge umami`: makes a library that carries a process, for MadSpace and MadGraph7.
 
+mod nlo;
+
 use crate::link;
 use crate::output::{self, OutputFile};
 use crate::progress::Progress;
@@ -10,7 +12,7 @@ use mebridge::gpu::check_samples;
 use mebridge::process::Process;
 use mebridge::runtime::{BackendChoice, ProcessChoice};
 use mebridge::{Error, Result};
-use mebridge_capi::umami::attached::attach;
+use mebridge_capi::umami::attached::{Carried, attach};
 use mebridge_capi::umami::matrix_elements::check_compatible;
 use mebridge_run::load::{asks_for_masses, mirrored, set_parameter};
 use std::collections::BTreeSet;
@@ -29,9 +31,13 @@ pub struct Options {
     /// 'g g > t t~'; several of them for one library
     #[arg(value_name = "FILE|DIR", required = true)]
     processes: Vec<OsString>,
-    /// Library to write, by convention with the extension .so
+    /// Library to write, by convention with the extension .so; with --nlo the folder for several
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// DIR is a subprocess directory of MadGraph7 with a nlo_real_manifest.json: make a library for each real emission in
+    /// it, for the nlo_real_backend of this name (scalar, simd_256, ...) of the run card
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["json", "backend", "set"])]
+    nlo: Option<String>,
     /// File for the JSON, - for stdout [default: that of the library with the extension .json]
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -61,6 +67,9 @@ enum Backend {
 impl Options {
     /// Makes the library.
     pub fn run(self) -> Result<()> {
+        if let Some(name) = &self.nlo {
+            return nlo::run(&self, name);
+        }
         let mut sources = {
             let _progress = Progress::new("reading", 0);
             let mut sources = Vec::new();
@@ -100,7 +109,7 @@ impl Options {
         if gpu {
             processes.iter().try_for_each(check_samples)?;
         }
-        let copy = attach(&bytes, &library, &processes, backend)?;
+        let copy = attach(&bytes, &library, &Carried::new(processes.clone(), backend))?;
         let json = match &self.json {
             Some(json) => json.clone(),
             None => self.output.with_extension("json"),

@@ -1,7 +1,7 @@
-//! The Fortran that calls aMC@NLO's Born with its colour links and complex Borns, and mebridge's answers.
+//! The Fortran that calls aMC@NLO's Born with its colour links, complex Borns and AMP2, and mebridge's answers.
 
 use super::points::Point;
-use super::statements;
+use super::statements::{self, Statement};
 use super::tree::Tree;
 use mebridge::Result;
 use mebridge::born::{BornAnswer, BornBridge};
@@ -41,20 +41,28 @@ fn splits(tree: &Tree) -> Vec<(usize, usize)> {
     splits.filter(|&(_, leg)| leg != 0).collect()
 }
 
+/// Returns the number of amplitudes, if the Fortran keeps AMP2.
+fn amplitudes(tree: &Tree) -> Option<usize> {
+    let found = statements::read(tree.text(tree.element.join("born.f"))?);
+    let kept = found.iter().any(|s| s.text.contains("/TO_AMPS_BORN/"));
+    number(&found, "NGRAPHS=").filter(|_| kept)
+}
+
+/// Returns the integer that follows the first occurrence of a text.
+fn number(found: &[Statement], after: &str) -> Option<usize> {
+    let (_, rest) = found.iter().find_map(|s| s.text.split_once(after))?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+    rest[..digits].parse().ok()
+}
+
 /// Returns the size of GOODHEL, which `SBORN_SPLITORDERS` sets in its first call and then keeps: a helicity that vanishes
 /// there, as that of a W at rest, need not vanish at other points.
 fn good_helicities(tree: &Tree) -> Option<usize> {
     let found = statements::read(tree.text(tree.element.join("born.f"))?);
-    let number = |after: &str| -> Option<usize> {
-        let mut all = found.iter();
-        let (_, rest) = all.find_map(|s| s.text.split_once(after))?;
-        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
-        rest[..digits].parse().ok()
-    };
-    Some(number("NCOMB=")? * number("LOGICALGOODHEL(NCOMB,")?)
+    Some(number(&found, "NCOMB=")? * number(&found, "LOGICALGOODHEL(NCOMB,")?)
 }
 
-/// Returns the program that evaluates the Born. After |M|^2 it writes the links, and the complex Borns of
+/// Returns the program that evaluates the Born. After |M|^2 it writes the links, AMP2, and the complex Borns of
 /// [`splits`].
 pub fn program(tree: &Tree) -> String {
     let (links, splits) = (links(tree), splits(tree));
@@ -85,6 +93,13 @@ pub fn program(tree: &Tree) -> String {
         line(&format!("LOGICAL MEB_GOOD({size})"));
         line("COMMON/C_GOODHEL/MEB_GOOD");
     }
+    let amplitudes = amplitudes(tree).unwrap_or(0);
+    if amplitudes > 0 {
+        line(&format!(
+            "REAL*8 MEB_AMP2({amplitudes}),MEB_A({amplitudes})"
+        ));
+        line("COMMON/TO_AMPS_BORN/MEB_AMP2");
+    }
     line("CALL GET_COMMAND_ARGUMENT(1,MEB_FILE)");
     line("OPEN(UNIT=91,FILE=MEB_FILE,STATUS='REPLACE',RECL=40000)");
     line("CALL SETPARA('param_card.dat')");
@@ -100,6 +115,9 @@ pub fn program(tree: &Tree) -> String {
     line("NFKSPROCESS=1");
     line("CALCULATEDBORN=.FALSE.");
     line("CALL SBORN(P,ANS)");
+    if amplitudes > 0 {
+        line("MEB_A=MEB_AMP2");
+    }
     for (i, name) in (1..).zip(&links) {
         line(&format!("CALL {name}(P,MEB_L({i}))"));
     }
@@ -114,6 +132,9 @@ pub fn program(tree: &Tree) -> String {
     if !links.is_empty() {
         written.push_str(",MEB_L");
     }
+    if amplitudes > 0 {
+        written.push_str(",MEB_A");
+    }
     if !splits.is_empty() {
         written.push_str(",MEB_B");
     }
@@ -125,8 +146,8 @@ pub fn program(tree: &Tree) -> String {
     t
 }
 
-/// Returns mebridge's answers in the order of the program: for each event the links, and real and imaginary parts of the
-/// complex Borns. Those of legs that are no massless vectors are `None`: MG5aMC computes them, too, and does not use
+/// Returns mebridge's answers in the order of the program: for each event the links, AMP2, and real and imaginary parts of
+/// the complex Borns. Those of legs that are no massless vectors are `None`: MG5aMC computes them, too, and does not use
 /// them.
 pub fn parts(
     tree: &Tree,
@@ -135,12 +156,14 @@ pub fn parts(
     points: &[Point],
 ) -> Result<Vec<Vec<Option<f64>>>> {
     let mut bridge = BornBridge::open(directory, card, &Switches::default())?;
-    let splits = splits(tree);
+    let (splits, has_amp2) = (splits(tree), amplitudes(tree).is_some());
     let mut answer = BornAnswer::default();
     let mut all = Vec::with_capacity(points.len());
     for point in points {
         bridge.evaluate(&point.momenta, point.g, &mut answer)?;
-        let mut parts: Vec<Option<f64>> = answer.links.iter().map(|x| Some(*x)).collect();
+        let amp2: &[f64] = if has_amp2 { &answer.amp2 } else { &[] };
+        let mut parts: Vec<Option<f64>> =
+            answer.links.iter().chain(amp2).map(|x| Some(*x)).collect();
         for &(_, leg) in &splits {
             let z = answer.complex[leg - 1];
             parts.extend([z.map(|z| z.re), z.map(|z| z.im)]);

@@ -11,7 +11,10 @@
 //! | appended bytes | meaning |
 //! |---|---|
 //! | 1 | the backend: 0 for `CUDACPP_RUNTIME_BACKEND`, 1 for the CPU, 2 for CUDA, 3 for HIP |
-//! | 4 | number of matrix elements, little-endian like all numbers |
+//! | 4 | the number of squared orders of each flavour, little-endian like all numbers |
+//! | 4 | the length of the fingerprint |
+//! | | the fingerprint, UTF-8 |
+//! | 4 | number of matrix elements |
 //! | 8 each | the length of each process file |
 //! | | the process files, see [`mebridge::process::file`] |
 
@@ -46,6 +49,31 @@ static MARK: Mark = Mark({
 #[repr(C, align(16))]
 struct Mark([u8; BYTES]);
 
+/// What a library carries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Carried {
+    /// The matrix elements: for each flavour index its squared orders.
+    pub processes: Vec<Process>,
+    /// The number of squared orders of each flavour index, at least 1.
+    pub squared_orders: usize,
+    /// `Auto`: that of `CUDACPP_RUNTIME_BACKEND`.
+    pub backend: BackendChoice,
+    /// What a caller knows this library by; empty: the hash of its processes.
+    pub fingerprint: String,
+}
+
+impl Carried {
+    /// One squared order of each flavour, and no fingerprint.
+    pub fn new(processes: Vec<Process>, backend: BackendChoice) -> Carried {
+        Carried {
+            processes,
+            squared_orders: 1,
+            backend,
+            fingerprint: String::new(),
+        }
+    }
+}
+
 /// Location and hash of the appended bytes.
 struct Attached {
     begin: u64,
@@ -79,8 +107,8 @@ const BACKENDS: [BackendChoice; 4] = [
     BackendChoice::Hip,
 ];
 
-/// Returns the matrix elements that this library carries and their backend; `None` if it carries none.
-pub fn attached_to_self() -> Result<Option<(Vec<Process>, BackendChoice)>> {
+/// Returns what this library carries, if anything.
+pub fn attached_to_self() -> Result<Option<Carried>> {
     // SAFETY: a static of this library that is never written.
     let mark = unsafe { (&raw const MARK).read_volatile() };
     let Some(attached) = Attached::read(&mark.0) else {
@@ -124,11 +152,14 @@ fn read(path: &Path, attached: &Attached) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn encode(processes: &[Process], backend: BackendChoice) -> Result<Vec<u8>> {
-    let files = processes.iter().map(Process::to_bytes);
+fn encode(carried: &Carried) -> Result<Vec<u8>> {
+    let files = carried.processes.iter().map(Process::to_bytes);
     let files = files.collect::<Result<Vec<_>>>()?;
-    let number = BACKENDS.iter().position(|&known| known == backend);
+    let number = BACKENDS.iter().position(|&known| known == carried.backend);
     let mut bytes = vec![number.unwrap_or(0) as u8];
+    bytes.extend((carried.squared_orders as u32).to_le_bytes());
+    bytes.extend((carried.fingerprint.len() as u32).to_le_bytes());
+    bytes.extend(carried.fingerprint.as_bytes());
     bytes.extend((files.len() as u32).to_le_bytes());
     for file in &files {
         bytes.extend((file.len() as u64).to_le_bytes());
@@ -137,13 +168,23 @@ fn encode(processes: &[Process], backend: BackendChoice) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn decode(bytes: &[u8], path: &Path) -> Result<(Vec<Process>, BackendChoice)> {
+fn decode(bytes: &[u8], path: &Path) -> Result<Carried> {
     // The hash is right, so if the bytes do not decode, another version wrote them.
     let other = || damaged(path, "its process cannot be read by this version");
     let (&backend, bytes) = bytes.split_first().ok_or_else(other)?;
     let backend = *BACKENDS.get(usize::from(backend)).ok_or_else(other)?;
-    let (count, mut rest) = bytes.split_first_chunk::<4>().ok_or_else(other)?;
-    let count = u32::from_le_bytes(*count);
+    let number = |bytes: &mut &[u8]| -> Result<usize> {
+        let (number, rest) = bytes.split_first_chunk::<4>().ok_or_else(other)?;
+        *bytes = rest;
+        Ok(u32::from_le_bytes(*number) as usize)
+    };
+    let mut rest = bytes;
+    let squared_orders = number(&mut rest)?;
+    let length = number(&mut rest)?;
+    let (fingerprint, behind) = rest.split_at_checked(length).ok_or_else(other)?;
+    let fingerprint = std::str::from_utf8(fingerprint).map_err(|_| other())?;
+    rest = behind;
+    let count = number(&mut rest)?;
     let mut lengths = Vec::new();
     for _ in 0..count {
         let (length, behind) = rest.split_first_chunk::<8>().ok_or_else(other)?;
@@ -157,9 +198,15 @@ fn decode(bytes: &[u8], path: &Path) -> Result<(Vec<Process>, BackendChoice)> {
         processes.push(Process::from_bytes(file, path)?);
         rest = behind;
     }
-    match processes.is_empty() {
-        false => Ok((processes, backend)),
-        true => Err(other()),
+    let whole = squared_orders > 0 && processes.len().is_multiple_of(squared_orders);
+    match whole && !processes.is_empty() {
+        true => Ok(Carried {
+            processes,
+            squared_orders,
+            backend,
+            fingerprint: fingerprint.to_owned(),
+        }),
+        false => Err(other()),
     }
 }
 
@@ -191,17 +238,12 @@ pub fn attached_to(path: &Path) -> Result<Vec<Process>> {
     let Some((_, Some(attached))) = mark_of(&library) else {
         return Err(damaged(path, "carries no process, or ends too early"));
     };
-    Ok(decode(&read(path, &attached)?, path)?.0)
+    Ok(decode(&read(path, &attached)?, path)?.processes)
 }
 
-/// Returns a copy of a library (`library` is its contents, `path` its name in messages) that carries these matrix
-/// elements and their backend (`Auto`: from `CUDACPP_RUNTIME_BACKEND`). They replace any that it carried before.
-pub fn attach(
-    library: &[u8],
-    path: &Path,
-    processes: &[Process],
-    backend: BackendChoice,
-) -> Result<Vec<u8>> {
+/// Returns a copy of a library (`library` is its contents, `path` its name in messages) that carries this, instead of
+/// what it carried before.
+pub fn attach(library: &[u8], path: &Path, carried: &Carried) -> Result<Vec<u8>> {
     let wrong = |what: &str| Error::ProcessFile {
         path: path.to_owned(),
         defect: format!("{what}; name libmebridge.so of this version with --library"),
@@ -209,7 +251,7 @@ pub fn attach(
     let (at, before) = mark_of(library)
         .ok_or_else(|| wrong("is no library of mebridge that can carry a process"))?;
     let begin = before.map_or(library.len(), |a| a.begin as usize);
-    let data = encode(processes, backend)?;
+    let data = encode(carried)?;
     let mut copy = library[..begin].to_vec();
     // Aligned, for tools that inspect the file.
     copy.resize(begin.next_multiple_of(16), 0);
@@ -277,8 +319,13 @@ mod tests {
         let path = folder.path().join("x.so");
         let mut other = example::scalars();
         other.name = "other".into();
-        let processes = [example::scalars(), other.clone()];
-        let copy = attach(&library(), &path, &processes, BackendChoice::Cuda).unwrap();
+        let carried = Carried {
+            processes: vec![example::scalars(), other.clone()],
+            squared_orders: 2,
+            backend: BackendChoice::Cuda,
+            fingerprint: "a name".into(),
+        };
+        let copy = attach(&library(), &path, &carried).unwrap();
         let read_back = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
             let at = 1000 + 32 + 100;
@@ -286,15 +333,18 @@ mod tests {
             let attached = Attached::read(mark).unwrap();
             read(&path, &attached).and_then(|bytes| decode(&bytes, &path))
         };
-        let (read, backend) = read_back(&copy).unwrap();
-        assert_eq!((&read[..], backend), (&processes[..], BackendChoice::Cuda));
+        assert_eq!(read_back(&copy).unwrap(), carried);
         // Attaching again replaces the matrix elements.
-        let again = attach(&copy, &path, &[other.clone()], BackendChoice::Auto).unwrap();
+        let one = Carried::new(vec![other], BackendChoice::Auto);
+        let again = attach(&copy, &path, &one).unwrap();
         assert!(again.len() < copy.len());
-        assert_eq!(
-            read_back(&again).unwrap(),
-            (vec![other], BackendChoice::Auto)
-        );
+        assert_eq!(read_back(&again).unwrap(), one);
+        // Two squared orders of one matrix element
+        let torn = Carried {
+            squared_orders: 2,
+            ..one
+        };
+        assert!(read_back(&attach(&copy, &path, &torn).unwrap()).is_err());
         for (bytes, text) in [
             (copy[..copy.len() - 1].to_vec(), "ends too early"),
             ([&copy[..copy.len() - 1], &[77]].concat(), "changed"),
@@ -308,8 +358,8 @@ mod tests {
         wrong[1000 + 32 + 100 + 32..][..8].copy_from_slice(&1000u64.to_le_bytes());
         let length = wrong.len() as u64 - 1000;
         wrong[1000 + 32 + 100 + 40..][..8].copy_from_slice(&length.to_le_bytes());
-        assert!(attach(&wrong, &path, &processes, BackendChoice::Auto).is_err());
-        let none = attach(&[0; 5000], &path, &processes, BackendChoice::Auto);
+        assert!(attach(&wrong, &path, &carried).is_err());
+        let none = attach(&[0; 5000], &path, &carried);
         let error = none.unwrap_err().to_string();
         assert!(error.contains("no library of mebridge"), "{error}");
     }

@@ -4,10 +4,10 @@ use super::matrix_elements::MatrixElements;
 use super::{
     Answer, Refusal, UMAMI_ERROR_MISSING_INPUT, UMAMI_ERROR_UNSUPPORTED_INPUT,
     UMAMI_ERROR_UNSUPPORTED_OUTPUT, UMAMI_IN_ALPHA_S, UMAMI_IN_DIAGRAM_INDEX,
-    UMAMI_IN_FLAVOR_INDEX, UMAMI_IN_HELICITY_INDEX, UMAMI_IN_MOMENTA, UMAMI_IN_RANDOM_COLOR,
-    UMAMI_IN_RANDOM_DIAGRAM, UMAMI_IN_RANDOM_HELICITY, UMAMI_OUT_COLOR_INDEX,
-    UMAMI_OUT_DIAGRAM_AMP2, UMAMI_OUT_DIAGRAM_INDEX, UMAMI_OUT_GPU_STREAM,
-    UMAMI_OUT_HELICITY_INDEX, UMAMI_OUT_MATRIX_ELEMENT, wrong,
+    UMAMI_IN_FLAVOR_INDEX, UMAMI_IN_G_STRONG, UMAMI_IN_HELICITY_INDEX, UMAMI_IN_MOMENTA,
+    UMAMI_IN_RANDOM_COLOR, UMAMI_IN_RANDOM_DIAGRAM, UMAMI_IN_RANDOM_HELICITY,
+    UMAMI_OUT_COLOR_INDEX, UMAMI_OUT_DIAGRAM_AMP2, UMAMI_OUT_DIAGRAM_INDEX, UMAMI_OUT_GPU_STREAM,
+    UMAMI_OUT_HELICITY_INDEX, UMAMI_OUT_MATRIX_ELEMENT, UMAMI_OUT_SQUARED_ORDERS, wrong,
 };
 use crate::pointers::{CallerArray, PointerAccess, check, input};
 use std::ffi::{c_int, c_void};
@@ -26,10 +26,12 @@ pub struct EventRange {
 }
 
 /// The arrays of a call, `None` for keys that it does not have.
+#[derive(Clone, Copy)]
 pub struct Call {
     pub(super) part: EventRange,
     pub(super) momenta: *const f64,
     pub(super) alpha_s: Option<*const f64>,
+    pub(super) g_s: Option<*const f64>,
     pub(super) random_color: Option<*const f64>,
     pub(super) random_helicity: Option<*const f64>,
     pub(super) random_diagram: Option<*const f64>,
@@ -37,6 +39,7 @@ pub struct Call {
     pub(super) helicity: Option<*const i32>,
     pub(super) diagram: Option<*const i32>,
     pub(super) matrix_element: Option<*mut f64>,
+    pub(super) squared_orders: Option<*mut f64>,
     pub(super) amp2: Option<*mut f64>,
     pub(super) chosen_color: Option<*mut i32>,
     pub(super) chosen_helicity: Option<*mut i32>,
@@ -111,6 +114,7 @@ impl Call {
             part,
             momenta: std::ptr::null(),
             alpha_s: None,
+            g_s: None,
             random_color: None,
             random_helicity: None,
             random_diagram: None,
@@ -118,6 +122,7 @@ impl Call {
             helicity: None,
             diagram: None,
             matrix_element: None,
+            squared_orders: None,
             amp2: None,
             chosen_color: None,
             chosen_helicity: None,
@@ -166,6 +171,7 @@ impl Call {
                     continue;
                 }
                 UMAMI_IN_ALPHA_S => &mut call.alpha_s,
+                UMAMI_IN_G_STRONG if !elements.on_gpu() => &mut call.g_s,
                 UMAMI_IN_RANDOM_COLOR => &mut call.random_color,
                 UMAMI_IN_RANDOM_HELICITY => &mut call.random_helicity,
                 UMAMI_IN_RANDOM_DIAGRAM => &mut call.random_diagram,
@@ -218,6 +224,7 @@ impl Call {
             let name = format!("output {key}");
             let place = match key {
                 UMAMI_OUT_MATRIX_ELEMENT => Ok((&mut call.matrix_element, 1)),
+                UMAMI_OUT_SQUARED_ORDERS => Ok((&mut call.squared_orders, elements.squared_orders)),
                 UMAMI_OUT_DIAGRAM_AMP2 => Ok((&mut call.amp2, elements.tables.diagrams.count)),
                 UMAMI_OUT_COLOR_INDEX => Err(&mut call.chosen_color),
                 UMAMI_OUT_HELICITY_INDEX => Err(&mut call.chosen_helicity),

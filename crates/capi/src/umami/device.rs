@@ -1,13 +1,24 @@
 //! A call whose arrays lie in GPU memory: all of its work goes into the caller's stream.
 
-use super::Answer;
-use super::call::Call;
+use super::call::{Call, NAME};
 use super::matrix_elements::{Compiled, MatrixElements, default_g_s};
+use super::{Answer, wrong};
 use mebridge::sample::{DeviceSample, MatrixElementOffsets, Strides};
 
 /// Returns the address of an array's first event; 0 if there is no such array.
 fn address<T>(array: Option<*const T>, offset: usize) -> u64 {
     array.map_or(0, |array| array.wrapping_add(offset) as usize as u64)
+}
+
+/// Returns the array of the matrix elements, of which there is one squared order.
+fn matrix_elements(call: &Call) -> Answer<Option<*mut f64>> {
+    match (call.matrix_element, call.squared_orders) {
+        (Some(_), Some(_)) => Err(wrong(
+            NAME,
+            "a GPU writes matrix elements or squared orders; ask for one of them",
+        )),
+        (matrix_elements, squared) => Ok(matrix_elements.or(squared)),
+    }
 }
 
 /// Queues all work for the events of a call in its stream. If the flavour index selects among several matrix elements,
@@ -21,6 +32,7 @@ pub unsafe fn run(elements: &MatrixElements, compiled: &Compiled, call: &Call) -
     let doubles = |array| address::<f64>(array, part.offset);
     let indices = |array| address::<i32>(array, part.offset);
     let samplers = compiled.on_device();
+    let matrix_elements = matrix_elements(call)?;
     let count = match call.flavor {
         Some(_) => samplers.len(),
         None => 1,
@@ -42,7 +54,7 @@ pub unsafe fn run(elements: &MatrixElements, compiled: &Compiled, call: &Call) -
             fixed_helicity: indices(call.helicity),
             fixed_diagram: indices(call.diagram),
             flavor: indices(call.flavor),
-            matrix_elements: doubles(call.matrix_element.map(<*mut f64>::cast_const)),
+            matrix_elements: doubles(matrix_elements.map(<*mut f64>::cast_const)),
             helicity: indices(call.chosen_helicity.map(<*mut i32>::cast_const)),
             color: indices(call.chosen_color.map(<*mut i32>::cast_const)),
             diagram: indices(call.chosen_diagram.map(<*mut i32>::cast_const)),

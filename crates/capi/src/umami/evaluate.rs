@@ -115,18 +115,46 @@ impl Instance {
             // SAFETY: guaranteed by the caller.
             return unsafe { super::device::run(self.elements, &self.compiled, call) };
         }
+        let orders = self.elements.squared_orders;
+        // Otherwise the matrix element is written as such.
+        let adds = orders > 1 || call.squared_orders.is_some();
         for begin in (0..call.part.count).step_by(CHUNK) {
             let events = CHUNK.min(call.part.count - begin);
-            // SAFETY: guaranteed by the caller.
-            unsafe { self.chunk(call, begin, events) }?;
+            let at = call.part.offset + begin;
+            for order in 0..orders {
+                let row = |rows: *mut f64| rows.wrapping_add(order * call.part.stride);
+                let squared = call.squared_orders.map(row);
+                let part = Call {
+                    matrix_element: squared.or(call.matrix_element.filter(|_| !adds)),
+                    ..*call
+                };
+                // SAFETY: guaranteed by the caller.
+                unsafe { self.chunk(&part, order, begin, events) }?;
+                let Some(sum) = call.matrix_element.filter(|_| adds) else {
+                    continue;
+                };
+                // SAFETY: guaranteed by the caller; no output overlaps another array.
+                let sum = unsafe { from_raw_parts_mut(sum.add(at), events) };
+                let terms = match squared {
+                    // SAFETY: as above.
+                    Some(row) => unsafe { from_raw_parts(row.add(at).cast_const(), events) },
+                    None => &self.scratch.matrix_elements[..events],
+                };
+                for (sum, term) in sum.iter_mut().zip(terms) {
+                    *sum = if order == 0 { *term } else { *sum + term };
+                }
+            }
         }
         Ok(())
     }
 
+    /// Evaluates events of one squared order.
+    ///
     /// # Safety
     /// As for [`Instance::run`]; the events are among those of the call.
-    unsafe fn chunk(&mut self, call: &Call, begin: usize, events: usize) -> Answer {
+    unsafe fn chunk(&mut self, call: &Call, order: usize, begin: usize, events: usize) -> Answer {
         let at = call.part.offset + begin;
+        let orders = self.elements.squared_orders;
         // SAFETY: guaranteed by the caller, here and below.
         let doubles = |from: *const f64| unsafe { from_raw_parts(from.add(at), events) };
         // SAFETY: as above.
@@ -139,7 +167,7 @@ impl Instance {
             &*own
         });
         if let Some(flavors) = flavors {
-            let count = elements.processes.len();
+            let count = elements.processes.len() / orders;
             let outside = |&i: &i32| i < 0 || i as usize >= count;
             if let Some(event) = flavors.iter().position(outside) {
                 return Err(Refusal::Error(Error::NoSuchIndex {
@@ -150,6 +178,7 @@ impl Instance {
                 }));
             }
         }
+        let element = |flavor: i32| flavor as usize * orders + order;
         let legs = elements.legs();
         let strides = Strides {
             event: 1,
@@ -159,7 +188,9 @@ impl Instance {
         // SAFETY: as above; the arrays were tested to lie within the address space.
         let momenta = unsafe { Momenta::new(call.momenta.add(at), events, legs, strides) };
         let scratch = &mut self.scratch;
-        if let Some(alpha_s) = call.alpha_s {
+        if let Some(g_s) = call.g_s {
+            scratch.g_s[..events].copy_from_slice(doubles(g_s));
+        } else if let Some(alpha_s) = call.alpha_s {
             for (g_s, alpha_s) in scratch.g_s.iter_mut().zip(doubles(alpha_s)) {
                 *g_s = mebridge::sample::g_s(*alpha_s);
             }
@@ -220,15 +251,16 @@ impl Instance {
             (false, Some(flavors)) => {
                 let gathered = &mut self.gathered;
                 let mut bad = None;
-                for (element, sampler) in samplers.iter_mut().enumerate() {
-                    gathered.take(flavors, element as i32, &chunk.sample);
+                for flavor in 0..(samplers.len() / orders) as i32 {
+                    let (element, sampler) = (element(flavor), &mut samplers[element(flavor)]);
+                    gathered.take(flavors, flavor, &chunk.sample);
                     let found = gathered.run(elements, element, sampler, &mut chunk, begin)?;
                     bad = bad.or(found);
                 }
                 bad
             }
             _ => {
-                let element = first as usize;
+                let element = element(first);
                 let found = in_place(
                     elements,
                     element,
@@ -404,10 +436,10 @@ impl Ranges {
 }
 
 impl Gathered {
-    /// Gathers the events of one matrix element from a chunk.
-    fn take(&mut self, flavors: &[i32], element: i32, sample: &Sample) {
+    /// Gathers the events of one flavour index from a chunk.
+    fn take(&mut self, flavors: &[i32], flavor: i32, sample: &Sample) {
         self.events.clear();
-        let mine = flavors.iter().enumerate().filter(|(_, f)| **f == element);
+        let mine = flavors.iter().enumerate().filter(|(_, f)| **f == flavor);
         self.events.extend(mine.map(|(event, _)| event));
         self.momenta.clear();
         for &event in &self.events {

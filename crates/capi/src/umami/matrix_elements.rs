@@ -5,7 +5,9 @@
 //! diagrams, helicities and colour flows are numbered consecutively ([`TableOffsets`]): a matrix element with the same
 //! table as an earlier one shares its numbers; otherwise its numbers follow all earlier ones.
 
+use super::attached::Carried;
 use crate::fork_reset_mutex::ForkResetMutex;
+use crate::pointers::c_name;
 use mebridge::backend::SessionMemory;
 use mebridge::bridge::{Bridge, DeviceSampler, Platform, Sampler, current_gpu, platform};
 use mebridge::describe::TableOffsets;
@@ -14,13 +16,18 @@ use mebridge::locate::locate;
 use mebridge::process::card::Card;
 use mebridge::process::{HelicitySum, Process};
 use mebridge::runtime::{BackendChoice, Devices, Switches};
+use std::ffi::CString;
 use std::path::Path;
 use std::sync::{Arc, Mutex, TryLockError, Weak};
 
 /// The matrix elements of this library and their settings.
 pub struct MatrixElements {
-    /// One process per matrix element.
+    /// One process per matrix element: for each flavour index its squared orders.
     pub processes: Vec<Process>,
+    /// The number of squared orders of each flavour index.
+    pub squared_orders: usize,
+    /// What a caller knows this library by.
+    pub fingerprint: CString,
     /// Offsets of their diagrams, helicities and colour flows.
     pub tables: TableOffsets,
     switches: Switches,
@@ -105,23 +112,42 @@ impl MatrixElements {
 
     fn find() -> Result<MatrixElements> {
         let mut switches = Switches::from_env()?;
-        let (processes, cards) = match super::attached::attached_to_self()? {
-            Some((processes, backend)) => {
-                if backend != BackendChoice::Auto {
-                    switches.backend = backend;
+        let (carried, cards) = match super::attached::attached_to_self()? {
+            Some(carried) => {
+                if carried.backend != BackendChoice::Auto {
+                    switches.backend = carried.backend;
                 }
-                let cards = processes.iter().map(|p| p.model.default_card());
+                let cards = carried.processes.iter().map(|p| p.model.default_card());
                 let cards = cards.collect();
-                (processes, cards)
+                (carried, cards)
             }
             None => {
                 let located = locate(&switches)?;
-                (vec![located.process], vec![located.card])
+                let carried = Carried::new(vec![located.process], BackendChoice::Auto);
+                (carried, vec![located.card])
             }
         };
+        if carried.squared_orders > 1 && platform(switches.backend).is_some() {
+            return Err(Error::NotOnGpu {
+                what: "a library with several squared orders".into(),
+            });
+        }
+        let processes = carried.processes;
         check_compatible(&processes)?;
+        let fingerprint = match carried.fingerprint.is_empty() {
+            false => carried.fingerprint,
+            true => {
+                let mut hash = blake3::Hasher::new();
+                for process in &processes {
+                    hash.update(&process.to_bytes()?);
+                }
+                hash.finalize().to_hex().to_string()
+            }
+        };
         Ok(MatrixElements {
             tables: TableOffsets::new(&processes),
+            fingerprint: c_name(&fingerprint),
+            squared_orders: carried.squared_orders,
             processes,
             switches,
             cards,

@@ -64,6 +64,14 @@ pub const UMAMI_META_HELICITY_COUNT: i32 = 3;
 pub const UMAMI_META_COLOR_COUNT: i32 = 4;
 /// `double[legs]`: masses of the legs in GeV, from the card that was read last.
 pub const UMAMI_META_MASSES: i32 = 5;
+/// `int`: the major version of UMAMI, 1.
+pub const UMAMI_META_ABI_MAJOR_VERSION: i32 = 6;
+/// `int`: the minor version of UMAMI, 1.
+pub const UMAMI_META_ABI_MINOR_VERSION: i32 = 7;
+/// `const char *`: what a caller knows the processes of this library by; valid as long as the library is loaded.
+pub const UMAMI_META_PROCESS_FINGERPRINT: i32 = 8;
+/// `int`: number of squared orders.
+pub const UMAMI_META_SQUARED_ORDER_COUNT: i32 = 9;
 
 /// `double[legs, 4]`: (E, px, py, pz) in GeV, with positive energy for incoming particles. Required.
 pub const UMAMI_IN_MOMENTA: i32 = 0;
@@ -81,6 +89,8 @@ pub const UMAMI_IN_RANDOM_DIAGRAM: i32 = 5;
 pub const UMAMI_IN_HELICITY_INDEX: i32 = 6;
 /// `int`: a diagram, which determines the allowed colour flows.
 pub const UMAMI_IN_DIAGRAM_INDEX: i32 = 7;
+/// `double`: the strong coupling g_s, instead of alpha_s. Not on GPUs.
+pub const UMAMI_IN_G_STRONG: i32 = 9;
 
 /// `double`: |M|^2 in GeV^(4-2n) for n outgoing particles, summed over helicities and colours, averaged over those of
 /// the initial state; without any channel weight.
@@ -95,15 +105,39 @@ pub const UMAMI_OUT_HELICITY_INDEX: i32 = 3;
 pub const UMAMI_OUT_DIAGRAM_INDEX: i32 = 4;
 /// In a library for GPUs, the pointer is the CUstream for all work. Default, also for NULL: the legacy default stream.
 pub const UMAMI_OUT_GPU_STREAM: i32 = 5;
+/// `double[squared orders]`: the contribution of each squared order to the matrix element. On GPUs not together with
+/// the matrix element.
+pub const UMAMI_OUT_SQUARED_ORDERS: i32 = 6;
 
-/// Supported and required inputs and supported outputs by key; keys beyond the end are unknown.
-const INPUTS: [bool; 9] = [true, true, true, true, true, true, true, true, false];
-const REQUIRED: [bool; 9] = [true, false, false, false, false, false, false, false, false];
-const OUTPUTS: [bool; 6] = [true, true, true, true, true, false];
-const OUTPUTS_ON_GPU: [bool; 6] = [true, true, true, true, true, true];
+/// The version of UMAMI.
+const VERSION: (usize, usize) = (1, 1);
+
+/// Inputs and outputs by key; keys beyond the end are unknown.
+const KEYS: (usize, usize) = (10, 7);
+type Inputs = [bool; KEYS.0];
+type Outputs = [bool; KEYS.1];
+/// Supported and required inputs.
+const INPUTS: Inputs = keys(&[0, 1, 2, 3, 4, 5, 6, 7, 9]);
+const INPUTS_ON_GPU: Inputs = keys(&[0, 1, 2, 3, 4, 5, 6, 7]);
+const REQUIRED: Inputs = keys(&[0]);
+/// Supported outputs.
+const OUTPUTS: Outputs = keys(&[0, 1, 2, 3, 4, 6]);
+const OUTPUTS_ON_GPU: Outputs = keys(&[0, 1, 2, 3, 4, 5, 6]);
 /// Outputs for a process without channels.
-const OUTPUTS_WITHOUT_CHANNELS: [bool; 6] = [true, false, true, true, false, false];
-const OUTPUTS_ON_GPU_WITHOUT_CHANNELS: [bool; 6] = [true, false, true, true, false, true];
+const OUTPUTS_WITHOUT_CHANNELS: Outputs = keys(&[0, 2, 3, 6]);
+const OUTPUTS_ON_GPU_WITHOUT_CHANNELS: Outputs = keys(&[0, 2, 3, 5, 6]);
+/// Outputs for several squared orders, of which none has events by itself.
+const OUTPUTS_OF_SQUARED_ORDERS: Outputs = keys(&[0, 6]);
+
+const fn keys<const N: usize>(of: &[usize]) -> [bool; N] {
+    let mut known = [false; N];
+    let mut i = 0;
+    while i < of.len() {
+        known[of[i]] = true;
+        i += 1;
+    }
+    known
+}
 
 /// The open instances; their handles spell `umam`.
 static INSTANCES: Registry<Instance> = Registry::new("bridge", 0x756d_616d_0000_0001);
@@ -172,12 +206,12 @@ fn status(f: impl FnOnce() -> Answer) -> i32 {
 /// Puts a piece of data about the process into `result`.
 ///
 /// # Safety
-/// `result` is NULL or points to an `int`, or for the masses to one double per leg.
+/// `result` is NULL or points to an `int`, for the masses to one double per leg, for the fingerprint to a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn umami_get_meta(key: c_int, result: *mut c_void) -> i32 {
     const NAME: &str = "umami_get_meta";
     status(|| {
-        if !(UMAMI_META_DEVICE..=UMAMI_META_MASSES).contains(&key) {
+        if !(UMAMI_META_DEVICE..=UMAMI_META_SQUARED_ORDER_COUNT).contains(&key) {
             return Err(Refusal::Status(
                 UMAMI_ERROR_UNSUPPORTED_META,
                 pointers::argument_error(NAME, format!("there is no key {key}")),
@@ -198,6 +232,15 @@ pub unsafe extern "C" fn umami_get_meta(key: c_int, result: *mut c_void) -> i32 
             UMAMI_META_DIAGRAM_COUNT => tables.diagrams.count,
             UMAMI_META_HELICITY_COUNT => tables.helicities.count,
             UMAMI_META_COLOR_COUNT => tables.colors.count,
+            UMAMI_META_ABI_MAJOR_VERSION => VERSION.0,
+            UMAMI_META_ABI_MINOR_VERSION => VERSION.1,
+            UMAMI_META_SQUARED_ORDER_COUNT => elements.squared_orders,
+            UMAMI_META_PROCESS_FINGERPRINT => {
+                let text = elements.fingerprint.as_ptr();
+                // SAFETY: guaranteed by the caller.
+                unsafe { result.cast::<*const c_char>().write_unaligned(text) };
+                return Ok(());
+            }
             _ => {
                 let masses = MASSES.lock();
                 let Some(masses) = &*masses else {
@@ -228,8 +271,11 @@ pub unsafe extern "C" fn umami_supported_inputs(
     supported: *mut *const bool,
     count: *mut c_int,
 ) -> i32 {
-    // SAFETY: guaranteed by the caller.
-    status(|| unsafe { table("umami_supported_inputs", &INPUTS, supported, count) })
+    status(|| {
+        let inputs = MatrixElements::get()?.inputs();
+        // SAFETY: guaranteed by the caller.
+        unsafe { table("umami_supported_inputs", inputs, supported, count) }
+    })
 }
 
 /// Reports which inputs are required, as `umami_supported_inputs`.
@@ -439,8 +485,19 @@ impl MatrixElements {
         self.processes[0].legs.len()
     }
 
+    /// Returns which inputs are supported.
+    fn inputs(&self) -> &'static [bool] {
+        match self.on_gpu() {
+            true => &INPUTS_ON_GPU,
+            false => &INPUTS,
+        }
+    }
+
     /// Returns which outputs are supported.
     fn outputs(&self) -> &'static [bool] {
+        if self.squared_orders > 1 {
+            return &OUTPUTS_OF_SQUARED_ORDERS;
+        }
         let channels = |p: &mebridge::Process| (1..=p.diagrams).any(|d| p.channels.is_channel(d));
         match (self.processes.iter().all(channels), self.on_gpu()) {
             (true, false) => &OUTPUTS,

@@ -240,7 +240,7 @@ impl FortranComparison<'_> {
         agrees && row.other_helicities == 0
     }
 
-    /// Compares colour links and complex Borns, relative to the Born if that is larger.
+    /// Compares colour links, AMP2 and complex Borns, relative to the Born if that is larger.
     fn parts_of_born(
         &self,
         row: &mut ComparisonRow,
@@ -263,7 +263,7 @@ impl FortranComparison<'_> {
             }
         }
         let parts = mine.first().map_or(0, Vec::len);
-        row.note = format!("{parts} links and parts of complex Borns to {largest:.1e}");
+        row.note = format!("{parts} links, AMP2 and parts of complex Borns to {largest:.1e}");
         row.worst = row.worst.map(|x| worse(x, largest));
         Ok(largest <= self.options.tolerance)
     }

@@ -273,25 +273,28 @@ pub fn real(number: &str) -> String {
     f
 }
 
-/// Returns `mebridge_matrixborn.f` of aMC@NLO: `SBORN`, which lets the Fortran's own one begin with the amplitudes of all
-/// helicities, as if it had just evaluated them; everything else (AMP2, JAMP2, complex Borns, AMP_SPLIT) it makes of
-/// them. So does `SBORN_HEL`.
+/// Returns `mebridge_matrixborn.f` of aMC@NLO: `SBORN_SPLITORDERS` with its arguments P and ANS, and all that it leaves in
+/// COMMON blocks. `legs` are its IJ_VALUES: for each FKS configuration the leg that splits, or 0.
 ///
-/// The first event of each of the FKS configurations is the Fortran's alone: it decides there which helicities are good,
-/// by whether they vanish exactly, and AMP2 counts diagrams that cancel in |M|^2 of those that do not. Others stay zero,
-/// as the Fortran leaves them.
-pub fn born(process: &Process, configurations: u64) -> String {
+/// The first event of each configuration is the Fortran's alone: it decides there which helicities are good, by whether
+/// they vanish exactly, and AMP2 counts diagrams that cancel in |M|^2 of those that do not. Others stay zero, as the
+/// Fortran leaves them.
+pub fn born(process: &Process, legs: &[u32]) -> String {
     let mut f = String::from(HEAD);
     let _ = write!(
         f,
-        "      SUBROUTINE SBORN(P,ANS_SUMMED)
+        "      SUBROUTINE SBORN_SPLITORDERS(P,ANS)
       IMPLICIT NONE
       INCLUDE 'nexternal.inc'
       INCLUDE 'born_nhel.inc'
       INCLUDE 'coupl.inc'
-      INTEGER NGRAPHS,NCOMB,MEBN
-      PARAMETER (NGRAPHS={graphs},NCOMB={rows},MEBN={configurations})
-      REAL*8 P(0:3,NEXTERNAL-1),ANS_SUMMED,MEBF
+      INTEGER NGRAPHS,NCOMB,NCOLOR,MEBN
+      PARAMETER (NGRAPHS={graphs},NCOMB={rows})
+      PARAMETER (NCOLOR={flows},MEBN={configurations})
+      REAL*8 P(0:3,NEXTERNAL-1),MEBM(2)
+      DOUBLE COMPLEX ANS(2,0:1),MEBF(2,0:1)
+      DOUBLE PRECISION AMP2(NGRAPHS),JAMP2(0:NCOLOR,0:1)
+      COMMON/TO_AMPS_BORN/AMP2,JAMP2
       DOUBLE COMPLEX SAVEAMP(NGRAPHS,MAX_BHEL)
       COMMON/TO_SAVEAMP/SAVEAMP
       DOUBLE PRECISION SAVEMOM(NEXTERNAL-1,2)
@@ -305,61 +308,69 @@ pub fn born(process: &Process, configurations: u64) -> String {
       COMMON/CCALCULATEDBORN/CALCULATEDBORN
       INTEGER NFKSPROCESS
       COMMON/C_NFKSPROCESS/NFKSPROCESS
-      LOGICAL MEBSEEN(MEBN),MEBROW
-      SAVE MEBSEEN
+      LOGICAL MEBSEEN(MEBN)
+      INTEGER MEBWRITE,MEBLEGS(MEBN)
+      SAVE MEBSEEN,MEBWRITE
       DATA MEBSEEN/MEBN*.FALSE./
-      INTEGER*8 MEBH
-      INTEGER MEBC,I,J
-      IF(.NOT.CALCULATEDBORN)THEN
-        CALL MEBRIDGE_HANDLEBORN(MEBH)
-        CALL MEBRIDGE_CHECKS(MEBC)
-        IF(MEBC.NE.0.AND.MEBSEEN(NFKSPROCESS))
-     $   CALL MEBFORTRANBORN(P,MEBF)
-        CALL MEBRIDGE_AMPLITUDES(MEBH,P,G,NGRAPHS,MAX_BHEL,SAVEAMP)
-        SAVEMOM(:,1)=P(0,:)
-        SAVEMOM(:,2)=P(3,:)
-        CALCULATEDBORN=.FALSE.
-        IF(MEBSEEN(NFKSPROCESS))THEN
-          J=SKIP(NFKSPROCESS)
-          DO I=1,NCOMB
-            MEBROW=GOODHEL(I,NFKSPROCESS)
-            IF(I+J.LE.NCOMB) MEBROW=MEBROW.OR.GOODHEL(I+J,NFKSPROCESS)
-            IF(I-J.GE.1) MEBROW=MEBROW.OR.GOODHEL(I-J,NFKSPROCESS)
-            IF(.NOT.MEBROW) SAVEAMP(:,I)=(0D0,0D0)
-          ENDDO
-          CALCULATEDBORN=.TRUE.
-          CALL MEBFORTRANBORN(P,ANS_SUMMED)
-          IF(MEBC.NE.0)
-     $     CALL MEBRIDGE_CHECK(MEBH,P,G,ANS_SUMMED,MEBF)
-          RETURN
-        ENDIF
-      ENDIF
-      MEBSEEN(NFKSPROCESS)=.TRUE.
-      CALL MEBFORTRANBORN(P,ANS_SUMMED)
-      END
+      DATA MEBWRITE/1/
 ",
         graphs = process.amplitudes.vertices().len(),
         rows = process.helicities.len(),
+        flows = process.amplitudes.jamps(),
+        configurations = legs.len(),
+    );
+    line(&mut f, "DATA MEBLEGS/");
+    for (i, leg) in (1..).zip(legs) {
+        let end = if i == legs.len() { "/" } else { "," };
+        goes_on(&mut f, &format!("{leg}{end}"));
+    }
+    f.push_str(
+        "      INTEGER*8 MEBH
+      INTEGER MEBC
+      IF(.NOT.MEBSEEN(NFKSPROCESS))THEN
+        MEBSEEN(NFKSPROCESS)=.TRUE.
+        CALL MEBFORTRANBORN(P,ANS)
+        MEBWRITE=1
+        RETURN
+      ENDIF
+      CALL MEBRIDGE_CHECKS(MEBC)
+      IF(MEBC.NE.0)THEN
+        CALCULATEDBORN=.FALSE.
+        CALL MEBFORTRANBORN(P,MEBF)
+        MEBWRITE=1
+      ENDIF
+      CALL MEBRIDGE_HANDLEBORN(MEBH)
+      CALL MEBRIDGE_BORN(MEBH,P,G,MEBLEGS(NFKSPROCESS),
+     $ GOODHEL(1,NFKSPROCESS),SKIP(NFKSPROCESS),MEBWRITE,
+     $ NGRAPHS,MAX_BHEL,NCOLOR,SAVEAMP,AMP2,JAMP2(1,1),ANS)
+      JAMP2(1:NCOLOR,0)=0D0
+      MEBWRITE=0
+      SAVEMOM(:,1)=P(0,:)
+      SAVEMOM(:,2)=P(3,:)
+      HEL_FAC=1D0
+      CALCULATEDBORN=.TRUE.
+      IF(MEBC.NE.0)THEN
+        MEBM(1)=DBLE(ANS(1,1))
+        MEBM(2)=DBLE(MEBF(1,1))
+        CALL MEBRIDGE_CHECK(MEBH,P,G,MEBM(1),MEBM(2))
+      ENDIF
+      END
+",
     );
     f
 }
 
 /// Returns `mebridge_matrix<name>.f` of colour link `name`, counted as `link` from 1: `SB_<name>_SPLITORDERS` with its
-/// arguments P and ANS. As the Fortran's own it needs the amplitudes that the Born of these momenta has left.
-pub fn link(name: &str, link: usize, born: &Process) -> String {
+/// arguments P and ANS. As the Fortran's own it is for the momenta of the last Born.
+pub fn link(name: &str, link: usize) -> String {
     let mut f = String::from(HEAD);
     let _ = write!(
         f,
         "      SUBROUTINE SB_{name}_SPLITORDERS(P,ANS)
       IMPLICIT NONE
       INCLUDE 'nexternal.inc'
-      INCLUDE 'born_nhel.inc'
       INCLUDE 'coupl.inc'
-      INTEGER NGRAPHS
-      PARAMETER (NGRAPHS={graphs})
       REAL*8 P(0:3,NEXTERNAL-1),ANS(0:1),MEBF(0:1)
-      DOUBLE COMPLEX SAVEAMP(NGRAPHS,MAX_BHEL)
-      COMMON/TO_SAVEAMP/SAVEAMP
       DOUBLE PRECISION SAVEMOM(NEXTERNAL-1,2)
       COMMON/TO_SAVEMOM/SAVEMOM
       LOGICAL CALCULATEDBORN
@@ -373,7 +384,7 @@ pub fn link(name: &str, link: usize, born: &Process) -> String {
         STOP 1
       ENDIF
       CALL MEBRIDGE_HANDLEBORN(MEBH)
-      CALL MEBRIDGE_LINK(MEBH,{link},NGRAPHS,MAX_BHEL,SAVEAMP,ANS(1))
+      CALL MEBRIDGE_LINK(MEBH,{link},P,G,ANS(1))
       ANS(0)=ANS(1)
       CALL MEBRIDGE_CHECKS(MEBC)
       IF(MEBC.NE.0)THEN
@@ -381,8 +392,7 @@ pub fn link(name: &str, link: usize, born: &Process) -> String {
         CALL MEBRIDGE_CHECK_LINK(MEBH,{link},P,G,ANS(1),MEBF(1))
       ENDIF
       END
-",
-        graphs = born.amplitudes.vertices().len(),
+"
     );
     f
 }

@@ -270,7 +270,7 @@ fn own_fortran(n: &str, object: &str, routine: &str, called: Option<&str>) -> St
         )
     });
     format!(
-        "mebridge_fortran{n}.o: {object}\n{check}\
+        "mebridge_fortran{n}.o: {object} mebridge.mk\n{check}\
          \tnm -g --defined-only $< | awk '$$2 == \"T\" && $$3 != \"{routine}_\" {{ print $$3 }}' > mebridge_weak{n}.inc\n\
          \tobjcopy --weaken-symbols=mebridge_weak{n}.inc --redefine-sym {routine}_=mebfortran{n}_ $< $@\n"
     )

@@ -1,10 +1,9 @@
 //! The matrix elements of aMC@NLO's P directories: the Born and the real emissions.
 //!
-//! aMC@NLO asks for one event at a time, by `SBORN`, `SBORN_SF` and `SMATRIX_REAL`. The Born's amplitudes come from the
-//! library; what follows of them in `SBORN` stays the Fortran's, since many of aMC@NLO's routines read what it leaves in
-//! COMMON blocks (AMP2, JAMP2, GOODHEL, AMP_SPLIT, AMP_SPLIT_CNT), and so does `SBORN_HEL`, which begins with the
-//! amplitudes in `SAVEAMP`. Colour links are made of the same amplitudes by the library, and real emissions come from it
-//! as a whole. Matrix elements that it cannot evaluate stay the Fortran's.
+//! aMC@NLO asks for one event at a time, by `SBORN`, `SBORN_SF` and `SMATRIX_REAL`. The Born comes from the library with
+//! what many of aMC@NLO's routines read in COMMON blocks: AMP2, JAMP2, and the amplitudes in `SAVEAMP`, with which
+//! `SBORN_HEL` begins. `SBORN` makes AMP_SPLIT and AMP_SPLIT_CNT of it. Colour links are made of the same amplitudes, and
+//! real emissions come from the library as a whole. Matrix elements that it cannot evaluate stay the Fortran's.
 
 use super::layout::OutputLayout;
 use super::matrix_element::{Signature, latin, signature};
@@ -27,8 +26,8 @@ pub struct NloElement {
     /// The number in its names, or [`BORN`].
     pub number: String,
     pub process: Process,
-    /// The number of FKS configurations of the Born.
-    configurations: u64,
+    /// For each FKS configuration of the Born the leg from 1 that splits, or 0.
+    splits: Vec<u32>,
     /// The colour links of the Born, with the names of their routines `SB_<name>`.
     links: Vec<(String, ColorLink)>,
     small_width: bool,
@@ -97,10 +96,11 @@ impl NloElement {
             .and_then(|n| n.strip_suffix(".f"));
         let routine = match number {
             Some(number) => format!("SMATRIX{number}_SPLITORDERS"),
-            None => "SBORN".to_owned(),
+            None => "SBORN_SPLITORDERS".to_owned(),
         };
         match signature(&found, "SUBROUTINE", &routine) {
-            Some(Signature { arguments, .. }) if arguments.len() == 2 && arguments[0] == "P" => {}
+            Some(Signature { arguments, .. })
+                if arguments.len() == 2 && arguments[0].starts_with('P') => {}
             _ => {
                 return Err(wrong(
                     file,
@@ -111,13 +111,23 @@ impl NloElement {
             }
         }
         let has = |part: &str| found.iter().any(|s| s.text.contains(part));
-        let (mut names, mut configurations) = (Vec::new(), 0);
+        let (mut names, mut splits) = (Vec::new(), Vec::new());
         if number.is_none() {
-            configurations = size_of(&found, "INTEGER", "IDEN_VALUES")
-                .ok_or_else(|| wrong(file, "the size of IDEN_VALUES is not known".into()))?;
-            let count = process.amplitudes.vertices().len() as u64;
-            if constants(&found, "NGRAPHS") != BTreeSet::from([count]) {
-                return Err(wrong(file, format!("NGRAPHS is not {count} everywhere")));
+            splits = data_of(&found, "IJ_VALUES")
+                .ok_or_else(|| wrong(file, "there is no DATA statement of IJ_VALUES".into()))?;
+            for (name, count) in [
+                ("NGRAPHS", process.amplitudes.vertices().len()),
+                ("NCOLOR", process.amplitudes.jamps()),
+            ] {
+                if constants(&found, name) != BTreeSet::from([count as u64]) {
+                    return Err(wrong(file, format!("{name} is not {count} everywhere")));
+                }
+            }
+            if !has("COMMON/TO_AMPS_BORN/AMP2,JAMP2") {
+                return Err(wrong(
+                    file,
+                    "there is no COMMON /TO_AMPS_BORN/ in it".into(),
+                ));
             }
             let table = process.helicities.len() as u64;
             let sizes = directory.join("born_nhel.inc");
@@ -130,7 +140,7 @@ impl NloElement {
         Ok(NloElement {
             number: number.unwrap_or(BORN).to_owned(),
             process,
-            configurations,
+            splits,
             links: names.into_iter().zip(links).collect(),
             small_width: has("COMMON/NARROW_WIDTH/"),
             bw_cutoff: has("COMMON/TO_BWCUTOFF/")
@@ -188,9 +198,9 @@ impl NloElement {
         let mut routines = vec![ReplacedRoutine {
             number: n.clone(),
             object: "born".into(),
-            name: "sborn".into(),
-            called_within: false,
-            fortran: fortran::born(&self.process, self.configurations),
+            name: "sborn_splitorders".into(),
+            called_within: true,
+            fortran: fortran::born(&self.process, &self.splits),
         }];
         for (i, (name, _)) in (1..).zip(&self.links) {
             let lower = name.to_lowercase();
@@ -199,7 +209,7 @@ impl NloElement {
                 name: format!("sb_{lower}_splitorders"),
                 number: lower,
                 called_within: true,
-                fortran: fortran::link(name, i, &self.process),
+                fortran: fortran::link(name, i),
             });
         }
         routines
@@ -259,13 +269,12 @@ fn constants(found: &[Statement], name: &str) -> BTreeSet<u64> {
     definitions.collect()
 }
 
-/// Returns the size of an array of one dimension from its declaration.
-fn size_of(found: &[Statement], kind: &str, name: &str) -> Option<u64> {
-    let head = format!("{name}(");
+/// Returns the values of an array from its DATA statement.
+fn data_of(found: &[Statement], name: &str) -> Option<Vec<u32>> {
     found.iter().find_map(|statement| {
-        let list = statement.text.strip_prefix(kind)?;
-        let (_, rest) = list.split_once(&head)?;
-        rest.split(')').next()?.parse().ok()
+        let values = statement.text.strip_prefix("DATA")?.strip_prefix(name)?;
+        let values = values.strip_prefix('/')?.strip_suffix('/')?;
+        values.split(',').map(|value| value.parse().ok()).collect()
     })
 }
 
@@ -281,8 +290,10 @@ mod tests {
         assert_eq!(constants(&found, "NGRAPHS"), BTreeSet::from([3]));
         assert_eq!(constants(&found, "NSQAMPSO"), BTreeSet::from([1, 2]));
         assert!(constants(&found, "NCOLOR").is_empty());
-        let found = statements::read("      INTEGER IDEN_VALUES(8), IJ_VALUES(9)\n");
-        assert_eq!(size_of(&found, "INTEGER", "IDEN_VALUES"), Some(8));
-        assert_eq!(size_of(&found, "INTEGER", "IJ_VALUES"), Some(9));
+        let found = statements::read(
+            "      DATA IDEN_VALUES /8, 9/\n      DATA IJ_VALUES /1, 0,\n     $  4/\n",
+        );
+        assert_eq!(data_of(&found, "IJ_VALUES"), Some(vec![1, 0, 4]));
+        assert_eq!(data_of(&found, "IJ"), None);
     }
 }

@@ -1,0 +1,182 @@
+//! `mebridge umami --nlo`: libraries for the real emissions of an output of MadGraph7 at next to leading order.
+//!
+//! Its `libnlo_real_bridge.so` loads `libmadmatrix_<id>_<backend>.so` for each real emission that the subprocess
+//! directory's `nlo_real_manifest.json` lists, and accepts those with the manifest's fingerprint, number of squared orders
+//! and of legs. The processes are generated from the PDG codes of the manifest.
+
+use super::{Options, output};
+use crate::link;
+use crate::output::OutputFile;
+use crate::source::{CardedProcess, generated_processes};
+use mebridge::files::regular;
+use mebridge::process::Process;
+use mebridge::runtime::BackendChoice;
+use mebridge::{Error, Result};
+use mebridge_capi::umami::attached::{Carried, attach};
+use serde::Deserialize;
+use std::path::Path;
+
+/// The manifest's file.
+const MANIFEST: &str = "nlo_real_manifest.json";
+/// The version of manifests that is read.
+const VERSION: u32 = 1;
+
+/// The parts of a manifest that tell what the libraries are; the others route MadGraph7's own calls.
+#[derive(Deserialize)]
+struct Manifest {
+    version: u32,
+    nexternal: usize,
+    split_order_names: Vec<String>,
+    real_matrix_elements: Vec<Real>,
+    fks_rows: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct Real {
+    id: u32,
+    library_process_id: String,
+    local_flavours: Vec<serde_json::Value>,
+    /// For each squared order the powers of the split orders.
+    local_squared_orders: Vec<Vec<u32>>,
+    process_fingerprint: String,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    real_me_id: u32,
+    madmatrix_flavour_index: usize,
+    pdgs: Vec<i32>,
+}
+
+/// Makes the libraries of a subprocess directory.
+pub fn run(options: &Options, backend: &str) -> Result<()> {
+    let [directory] = &options.processes[..] else {
+        return Err(Error::Call {
+            function: "--nlo",
+            what: "it takes one subprocess directory of MadGraph7".into(),
+        });
+    };
+    let directory = Path::new(directory);
+    let path = directory.join(MANIFEST);
+    let text = std::fs::read(&path).map_err(Error::io(&path))?;
+    let refused = |what: String| Error::Import {
+        path: path.clone(),
+        what,
+    };
+    let manifest: Manifest =
+        serde_json::from_slice(&text).map_err(|error| refused(error.to_string()))?;
+    if manifest.version != VERSION {
+        return Err(refused(format!(
+            "it has version {}, and mebridge reads {VERSION}",
+            manifest.version
+        )));
+    }
+    let incoming = incoming(directory)?;
+    let library = link::library(options.library.as_deref())?;
+    let bytes = regular::read(&library, link::MAX_LIBRARY_BYTES).map_err(Error::io(&library))?;
+    let mut files = Vec::new();
+    for real in &manifest.real_matrix_elements {
+        let named =
+            |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if !named(&real.library_process_id) || !named(backend) {
+            return Err(refused(format!(
+                "`libmadmatrix_{}_{backend}.so` is no name of a file",
+                real.library_process_id
+            )));
+        }
+        let mut processes = Vec::new();
+        for flavor in 0..real.local_flavours.len() {
+            let row = manifest
+                .fks_rows
+                .iter()
+                .find(|row| row.real_me_id == real.id && row.madmatrix_flavour_index == flavor);
+            let codes = match row {
+                Some(row) if row.pdgs.len() == manifest.nexternal => &row.pdgs,
+                _ => {
+                    return Err(refused(format!(
+                        "flavour {flavor} of real emission {} has no row of {} PDG codes",
+                        real.id, manifest.nexternal
+                    )));
+                }
+            };
+            for powers in &real.local_squared_orders {
+                let text = process_text(codes, incoming, &manifest.split_order_names, powers);
+                processes.push(generate(&text, options.card.as_deref())?);
+            }
+        }
+        let carried = Carried {
+            processes,
+            squared_orders: real.local_squared_orders.len(),
+            backend: BackendChoice::Cpu,
+            fingerprint: real.process_fingerprint.clone(),
+        };
+        mebridge_capi::umami::matrix_elements::check_compatible(&carried.processes)?;
+        let copy = attach(&bytes, &library, &carried)?;
+        let name = format!("libmadmatrix_{}_{backend}.so", real.library_process_id);
+        let to = options.output.join(name);
+        files.push((OutputFile::with_contents(&to, &copy, true)?, to, carried));
+    }
+    // All files or none.
+    for (file, to, carried) in files {
+        file.finish()?;
+        let names: Vec<&str> = carried.processes.iter().map(|p| p.name.as_str()).collect();
+        output::print(&format!("{}: {}\n", to.display(), names.join(", ")))?;
+    }
+    Ok(())
+}
+
+/// Returns the number of incoming legs of a subprocess directory.
+fn incoming(directory: &Path) -> Result<usize> {
+    let path = directory.join("nexternal.inc");
+    let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
+    let number = text.split("NINCOMING").skip(1).find_map(|rest| {
+        let rest = rest.trim_start().strip_prefix('=')?.trim_start();
+        let end = rest.find(|c: char| !c.is_ascii_digit())?;
+        rest[..end].parse().ok()
+    });
+    number.ok_or_else(|| Error::Import {
+        path,
+        what: "it does not give NINCOMING".into(),
+    })
+}
+
+/// Returns a process with one squared order, such as `21 21 > 6 -6 21 QCD^2==6 QED^2==0`.
+fn process_text(codes: &[i32], incoming: usize, orders: &[String], powers: &[u32]) -> String {
+    let mut text = String::new();
+    for (leg, code) in codes.iter().enumerate() {
+        if leg == incoming {
+            text.push_str("> ");
+        }
+        text.push_str(&format!("{code} "));
+    }
+    for (order, power) in orders.iter().zip(powers) {
+        text.push_str(&format!("{order}^2=={power} "));
+    }
+    text.trim_end().to_owned()
+}
+
+fn generate(text: &str, card: Option<&Path>) -> Result<Process> {
+    let found = generated_processes(text, None, card)?;
+    match &found[..] {
+        [process] => Ok(CardedProcess::with_card(process)),
+        _ => Err(Error::InvalidProcess {
+            what: format!("`{text}` is {} matrix elements", found.len()),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_have_one_squared_order() {
+        let orders = ["QCD".to_owned(), "QED".to_owned()];
+        let codes = [21, 21, 6, -6, 21];
+        assert_eq!(
+            process_text(&codes, 2, &orders, &[6, 0]),
+            "21 21 > 6 -6 21 QCD^2==6 QED^2==0"
+        );
+        assert_eq!(process_text(&codes[..3], 1, &[], &[]), "21 > 21 6");
+    }
+}
