@@ -2,6 +2,7 @@
 
 mod backend;
 mod bias;
+mod functions;
 mod lund;
 mod vanishing;
 
@@ -11,6 +12,7 @@ use crate::channel_factors::{ChannelFactors, ChannelRequest};
 use crate::describe::{self, Subprocess};
 use crate::error::{Error, Result};
 use crate::gpu::Gpus;
+use crate::import::user_code::UserCode;
 use crate::leading_color::LeadingColorBridge;
 use crate::process::Process;
 use crate::records::{Completer, Resonances};
@@ -22,6 +24,7 @@ use crate::sampling::{
 use backend::{Conditions, Engine, GpuElements};
 use bias::BiasedByJets;
 pub use bias::JetBias;
+use functions::FortranFunctions;
 use lund::LundCut;
 pub use lund::LundLegs;
 use mebridge_densities::{Densities, FormFactor, PhotonPairs, Radiator, StrongCoupling};
@@ -103,6 +106,9 @@ pub struct Request {
     /// How colour is summed.
     #[serde(default)]
     pub color: ColorTreatment,
+    /// Functions of a user that cut points or give their scales, in the rest frame of the partons.
+    #[serde(default)]
+    pub functions: Vec<UserCode>,
 }
 
 /// How the sum over colours in |M|^2 is computed.
@@ -233,6 +239,8 @@ pub struct ElementRequest {
     pub jets: Vec<usize>,
     /// Legs for the cut on emissions.
     pub lund: LundLegs,
+    /// The functions of a user for it, by their number.
+    pub function: Option<usize>,
 }
 
 /// Generates events of several matrix elements.
@@ -359,6 +367,7 @@ impl PreparedElements {
                 clustered: given.clustered.clone(),
                 off_shell: given.off_shell.clone(),
                 vanishes,
+                function: given.function,
             });
         }
         Ok(all)
@@ -468,6 +477,7 @@ impl EventGenerator {
             integrand.count_jets(&mut plain?)?;
         }
         integrand.selections = selections(request, &elements, selection)?;
+        integrand.functions = FortranFunctions::of_request(request)?;
         let biased = integrand.is_biased();
         let is_framed = frames.iter().any(|frame| !frame.is_empty());
         let obstacles = [
@@ -1006,6 +1016,7 @@ impl Request {
             bias: None,
             lund: None,
             color: ColorTreatment::default(),
+            functions: Vec::new(),
         }
     }
 

@@ -49,6 +49,9 @@ pub struct MatrixElement {
     pub off_shell: Vec<Vec<usize>>,
     /// Whether |M|^2 is only rounding: then there are no events.
     pub vanishes: bool,
+    /// Which functions cut its points and give their scales, if there are any: matrix elements with the same ones have
+    /// the same number.
+    pub function: Option<usize>,
 }
 
 /// A diagram of a matrix element, with its lines.
@@ -198,6 +201,7 @@ pub fn integrand(
         beams: common.beams.clone(),
         running: common.running.clone(),
         selections: Vec::new(),
+        functions: None,
         level: Level::best(),
     };
     let mut of_groups: Vec<(Vec<usize>, Orders)> = Vec::new();
@@ -388,8 +392,8 @@ impl Prepared<'_> {
         }
         let cuts = (&element.windows, &element.rules);
         Ok(format!(
-            "{labels:?} {incoming:?} {masses:?} {} {trees:?} {cuts:?}",
-            element.mirrored
+            "{labels:?} {incoming:?} {masses:?} {} {trees:?} {cuts:?} {:?}",
+            element.mirrored, element.function
         ))
     }
 }

@@ -23,6 +23,8 @@ use std::sync::Arc;
 
 #[path = "sampling/clustered.rs"]
 mod clustered;
+#[path = "sampling/functions.rs"]
+mod functions;
 #[path = "sampling/leading_color.rs"]
 mod leading_color;
 
@@ -76,6 +78,7 @@ impl Run {
                 clustered: ClusteredLines::default(),
                 off_shell: Vec::new(),
                 vanishes: false,
+                function: None,
             });
             bridges.push(bridge);
         }
@@ -479,6 +482,7 @@ fn beams_have_what_comes_in() {
             clustered: Default::default(),
             off_shell: Vec::new(),
             vanishes: false,
+            function: None,
         };
         let common = Common { beams, ..protons() };
         let found = integrand(1, &[element], &common).expect_err("it cannot be");

@@ -74,6 +74,7 @@ impl Run {
                 clustered: Default::default(),
                 off_shell: Vec::new(),
                 vanishes: last_vanishes && elements.len() + 1 == processes.len(),
+                function: None,
             });
             bridges.push(bridge);
         }

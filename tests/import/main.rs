@@ -9,3 +9,4 @@ mod reference;
 mod small;
 #[path = "../command/support.rs"]
 mod support;
+mod user_code;

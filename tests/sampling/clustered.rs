@@ -94,6 +94,7 @@ impl Run {
             rules: Vec::new(),
             off_shell: Vec::new(),
             vanishes: false,
+            function: None,
             clustered: lines(),
         }];
         let fixed = clustering.is_none().then_some(200.0);

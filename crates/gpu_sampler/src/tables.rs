@@ -59,10 +59,14 @@ impl Joined {
             beams,
             running: _,
             selections,
+            functions,
             level: _,
         } = integrand;
         if !selections.is_empty() {
             return Err(Unknown("a cut that is a function".to_owned()));
+        }
+        if functions.is_some() {
+            return Err(Unknown("functions in Fortran".to_owned()));
         }
         if let Some(what) = beams.iter().find_map(Beam::not_on_gpus) {
             return Err(Unknown(what.to_owned()));

@@ -642,6 +642,7 @@ fn integrand(with_densities: bool, running: RunningCoupling) -> Integrand {
         },
         running,
         selections: Vec::new(),
+        functions: None,
         level: Level::best(),
     }
 }

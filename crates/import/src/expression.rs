@@ -16,8 +16,10 @@ pub type Parsed<T> = std::result::Result<T, String>;
 #[derive(Clone, Debug, PartialEq)]
 pub enum FortranExpr {
     Int(i64),
-    /// A real constant; one without a D exponent is rounded to single precision as in Fortran.
+    /// A real constant in double precision.
     Real(f64),
+    /// One in single precision: without a D exponent or a kind.
+    Single(f32),
     /// `(re, im)`.
     Complex(Box<(FortranExpr, FortranExpr)>),
     Logical(bool),
@@ -459,12 +461,10 @@ impl<'a> Cursor<'a> {
         self.pos += end;
         double |= self.kind();
         let bad = |_| format!("`{text}` is no number");
-        let value = if double {
-            text.parse::<f64>().map_err(bad)?
-        } else {
-            f64::from(text.parse::<f32>().map_err(bad)?)
-        };
-        Ok(FortranExpr::Real(value))
+        match double {
+            true => text.parse().map(FortranExpr::Real).map_err(bad),
+            false => text.parse().map(FortranExpr::Single).map_err(bad),
+        }
     }
 
     /// Skips `_8` or `_DP` after a constant, which names its kind, in everything that MG5aMC writes double or quadruple
@@ -512,7 +512,7 @@ mod tests {
     #[test]
     fn numbers_and_dots() {
         assert_eq!(parse("1.5D-1").unwrap(), FortranExpr::Real(0.15));
-        assert_eq!(parse("0.1").unwrap(), FortranExpr::Real(f64::from(0.1f32)));
+        assert_eq!(parse("0.1").unwrap(), FortranExpr::Single(0.1));
         assert_eq!(parse("12").unwrap(), FortranExpr::Int(12));
         assert_eq!(
             parse("1.EQ.2.D0").unwrap(),

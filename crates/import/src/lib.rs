@@ -15,6 +15,7 @@
 //! | `tables` | leshouche.inc, coloramps.inc, config_subproc_map.inc |
 //! | `pdg`, `nlo` | PDG codes of standalone outputs and of aMC@NLO's |
 //! | `color_ordered` | the colour-ordered form of an imported process, if it has one |
+//! | `user_code` | runs functions that users write for MadEvent, on numbers |
 //! | `directory` | locations of these files |
 //! | `dependencies` | files that an import read, and whether they have changed |
 
@@ -38,6 +39,7 @@ mod source;
 mod statement;
 mod symbolic;
 mod tables;
+pub mod user_code;
 mod value;
 
 pub use dependencies::read_bounded;

@@ -57,6 +57,8 @@ pub enum NodeKind {
         step: Option<FortranExpr>,
         body: Vec<BlockNode>,
     },
+    /// A loop with a condition.
+    DoWhile(FortranExpr, Vec<BlockNode>),
     /// A loop of another kind.
     DoOther(Vec<BlockNode>),
 }
@@ -214,7 +216,7 @@ pub fn blocks(source: &SourceFile, from: usize, to: usize) -> Result<Vec<BlockNo
                 }
                 _ => return Err(fail("ENDIF without IF".into())),
             },
-            Statement::Do { .. } | Statement::DoOther => {
+            Statement::Do { .. } | Statement::DoWhile(_) | Statement::DoOther => {
                 if label != 0 {
                     nodes.push(labelled(line, label));
                 }
@@ -334,6 +336,7 @@ fn loop_node(head: Statement, body: Vec<BlockNode>) -> NodeKind {
             step,
             body,
         },
+        Statement::DoWhile(condition) => NodeKind::DoWhile(condition, body),
         _ => NodeKind::DoOther(body),
     }
 }
@@ -349,6 +352,8 @@ pub struct Library {
     pub harmless_calls: Vec<String>,
     /// Folders to search for included files after the folder of the including file.
     pub include_folders: Vec<PathBuf>,
+    /// Whether the folder of the including file is not searched.
+    pub only_include_folders: bool,
 }
 
 impl Library {
@@ -362,7 +367,12 @@ impl Library {
 
     /// Adds the units of one file.
     pub fn add_source(&mut self, source: &Rc<SourceFile>) {
-        for unit in units_of(source) {
+        self.add_units(units_of(source));
+    }
+
+    /// Adds units.
+    pub fn add_units(&mut self, units: impl IntoIterator<Item = ProgramUnit>) {
+        for unit in units {
             let name = unit.name.clone();
             let unit = Rc::new(unit);
             match self.units.entry(name) {
@@ -417,7 +427,8 @@ impl Library {
         name: &[u8],
     ) -> Result<Option<(PathBuf, Rc<Vec<BlockNode>>)>> {
         let name = String::from_utf8_lossy(name).into_owned();
-        let beside = from.parent().map(Path::to_path_buf);
+        let beside = from.parent().filter(|_| !self.only_include_folders);
+        let beside = beside.map(Path::to_path_buf);
         let path = beside
             .iter()
             .chain(&self.include_folders)

@@ -112,7 +112,9 @@ pub enum Statement {
         to: FortranExpr,
         step: Option<FortranExpr>,
     },
-    /// A loop without a counter, or one that ends at a label.
+    /// `DO WHILE (condition)`.
+    DoWhile(FortranExpr),
+    /// A loop without a counter and a condition, or one that ends at a label.
     DoOther,
     EndDo,
     Return,
@@ -330,8 +332,11 @@ fn keyword(text: &[u8]) -> Parsed<Statement> {
         b"DO" => return Ok(Statement::DoOther),
         _ => {}
     }
-    if text.starts_with(b"DOWHILE(") {
-        return Ok(Statement::DoOther);
+    if cursor.accept(b"DOWHILE(") {
+        let condition = cursor.expression()?;
+        cursor.expect(b")")?;
+        cursor.finish()?;
+        return Ok(Statement::DoWhile(condition));
     }
     if cursor.accept(b"IMPLICIT") {
         return implicit(cursor).map(Statement::Implicit);
@@ -725,6 +730,10 @@ fn signed(cursor: &mut Cursor) -> Parsed<LiteralValue> {
     match cursor.number()? {
         FortranExpr::Int(i) => Ok(LiteralValue::Int(if negative { -i } else { i })),
         FortranExpr::Real(x) => Ok(LiteralValue::Real(if negative { -x } else { x })),
+        FortranExpr::Single(x) => {
+            let x = f64::from(x);
+            Ok(LiteralValue::Real(if negative { -x } else { x }))
+        }
         _ => Err("expected a number".into()),
     }
 }

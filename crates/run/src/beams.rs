@@ -19,6 +19,8 @@ const MIN_ENERGY: f64 = 10.0;
 const MAX_MASS: f64 = 0.1;
 const ELECTRON: i32 = 11;
 const MUON: i32 = 13;
+/// The `dynamical_scale_choice` for a function of the user.
+const OWN_SCALE: i64 = 0;
 /// The `pdlabel` of an LHAPDF set, which `lhaid` names.
 pub const OF_LHAPDF: &str = "lhapdf";
 /// The `pdlabel` of photons from beam particles that stay intact.
@@ -102,11 +104,12 @@ impl Beams {
 
     /// Returns the beams of a run card.
     ///
-    /// Args: `labels` are those of the densities that MG5aMC puts into an output.
+    /// Args: `labels` are those of the densities that MG5aMC puts into an output; `own_scale` says whether there is a
+    /// function of the user for scales.
     ///
     /// # Errors
     /// The beams, their energies, densities or scales are not supported.
-    pub fn of_run_card(card: &RunCard, labels: &[&str]) -> Result<Beams> {
+    pub fn of_run_card(card: &RunCard, labels: &[&str], own_scale: bool) -> Result<Beams> {
         let beams = Beams::of_decays(card);
         let [one, other] = beams.lpp;
         let kinds_are_one = one.unsigned_abs() == other.unsigned_abs();
@@ -134,7 +137,7 @@ impl Beams {
         }
         beams.check_masses(card)?;
         beams.check_densities(card, labels)?;
-        beams.check_scales(card)?;
+        beams.check_scales(card, own_scale)?;
         Ok(beams)
     }
 
@@ -233,14 +236,23 @@ impl Beams {
         }
     }
 
-    fn check_scales(&self, card: &RunCard) -> Result<()> {
+    /// Returns whether scales are those of a function of the user.
+    pub fn own_scale(&self, card: &RunCard) -> bool {
+        !self.scales_are_fixed(card) && card.integer("dynamical_scale_choice") == OWN_SCALE
+    }
+
+    fn check_scales(&self, card: &RunCard, own_scale: bool) -> Result<()> {
         let choice = card.integer("dynamical_scale_choice");
         let is_known = choice == -1 || crate::scale::dynamical(choice).is_some();
-        if is_known || self.scales_are_fixed(card) {
+        if is_known || own_scale && choice == OWN_SCALE || self.scales_are_fixed(card) {
             return Ok(());
         }
         let what = format!("dynamical_scale_choice = {choice} cannot be honoured");
-        Err(card.refused(what, "set it to 1, 2, 3, 4 or -1"))
+        let own = match choice {
+            OWN_SCALE => ", or give an output a user_dynamical_scale in Fortran (custom_fcts)",
+            _ => "",
+        };
+        Err(card.refused(what, &format!("set it to 1, 2, 3, 4 or -1{own}")))
     }
 
     /// Whether both beams are partons.
@@ -438,7 +450,7 @@ mod tests {
     }
 
     fn beams(values: &[(&str, &str)]) -> Beams {
-        Beams::of_run_card(&card(values), &LABELS).unwrap()
+        Beams::of_run_card(&card(values), &LABELS, false).unwrap()
     }
 
     #[test]
@@ -500,7 +512,7 @@ mod tests {
             (None, [true, false])
         );
         let card = card(&[("lpp1", "3"), ("pdlabel1", "iww"), ("pdlabel2", "nn23lo")]);
-        let found = Beams::of_run_card(&card, &LABELS).unwrap();
+        let found = Beams::of_run_card(&card, &LABELS, false).unwrap();
         assert_eq!(found.label(&card), "nn23lo");
     }
 
@@ -521,7 +533,7 @@ mod tests {
         let neutron = beams(&[("nb_proton2", "0"), ("nb_neutron2", "1")]);
         assert_eq!(neutron.codes, [2212, 2112]);
         let refused = |values: &[(&str, &str)], wanted: &str| {
-            let found = Beams::of_run_card(&card(values), &LABELS);
+            let found = Beams::of_run_card(&card(values), &LABELS, false);
             let said = found.unwrap_err().to_string();
             assert!(said.contains(wanted), "{said}");
         };
@@ -676,7 +688,7 @@ mod tests {
                 "fixed_fac_scale1 and fixed_fac_scale2 are not the same; give both",
             ),
         ] {
-            let error = Beams::of_run_card(&card(values), &LABELS)
+            let error = Beams::of_run_card(&card(values), &LABELS, false)
                 .unwrap_err()
                 .to_string();
             let wanted = format!("run_card.dat: {wanted}");

@@ -7,6 +7,7 @@ use crate::param_card::ParamCard;
 use crate::run_card::{self, RunCard};
 use crate::source::Source;
 use crate::spec::{Conditions, RunSpec};
+use crate::user_functions::UserFunctions;
 use crate::{load, written};
 use mebridge::{Error, Result};
 use std::path::PathBuf;
@@ -28,6 +29,8 @@ pub struct Cards {
     pub directories: Vec<Directory>,
     /// The incoming beams.
     pub beams: Beams,
+    /// Functions of the user in Fortran.
+    pub functions: Option<UserFunctions>,
     /// Notices for the user.
     pub notices: Vec<String>,
 }
@@ -111,10 +114,12 @@ impl Cards {
             let what = "me_frame is for collisions: a particle that decays is at rest".to_owned();
             return Err(run_card.refused(what, "set it to [1, 2]"));
         }
+        let functions = UserFunctions::find(&source, &run_card, *changed_files)?;
+        let own_scale = functions.as_ref().is_some_and(UserFunctions::has_scale);
         let labels: Vec<&str> = densities::labels().collect();
         let beams = match decays {
             true => Beams::of_decays(&run_card),
-            false => Beams::of_run_card(&run_card, &labels)?,
+            false => Beams::of_run_card(&run_card, &labels, own_scale)?,
         };
         match &source {
             Source::Named(_) => beams::unpolarised(&run_card)?,
@@ -130,6 +135,7 @@ impl Cards {
             param_card,
             directories,
             beams,
+            functions,
             notices,
         })
     }

@@ -225,7 +225,7 @@ mod tests {
         use crate::beams::Beams;
         let by_clustering = |values: &[(&str, &str)]| {
             let card = card(values);
-            Beams::of_run_card(&card, &["nn23lo1"])
+            Beams::of_run_card(&card, &["nn23lo1"], false)
                 .unwrap()
                 .cluster_scales(&card)
         };

@@ -57,6 +57,7 @@ pub mod summary;
 pub mod systematics;
 pub mod text;
 pub mod topology;
+pub mod user_functions;
 pub mod written;
 
 pub use element::Element;

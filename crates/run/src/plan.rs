@@ -17,7 +17,7 @@ use crate::source::Source;
 use crate::spec::RunSpec;
 use crate::state::{Arguments, file_digest};
 use crate::systematics::Systematics;
-use crate::{conditions, load, scale};
+use crate::{conditions, load, scale, user_functions};
 use mebridge::event_generator::{ElementRequest, Lifetimes, Request};
 use mebridge::sampling::Clustered;
 use mebridge::{Error, Result};
@@ -93,6 +93,16 @@ impl RunPlan {
         };
         let energy = cards.beams.energy();
         let mut scale = scale::of_run_card(card, elements.iter().all(is_alone));
+        let (functions, of_elements) = match &cards.functions {
+            None => (Vec::new(), vec![None; elements.len()]),
+            Some(functions) => functions.compile(
+                &cards.source,
+                card,
+                &cards.beams,
+                &cards.directories,
+                &elements,
+            )?,
+        };
         let per_element = elements_of_cards(cards, &mut elements, energy, &mut notices)?;
         let matching = matching(cards, &elements)?;
         let codes = ForcedCodes::new(&cards.directories);
@@ -119,13 +129,14 @@ impl RunPlan {
         }
         let (mut requests, mut entries): (Vec<ElementRequest>, Vec<Cut>) = Default::default();
         for (
-            element,
+            (element, function),
             ElementCuts {
                 windows,
                 mut request,
             },
-        ) in elements.iter().zip(per_element)
+        ) in elements.iter().zip(of_elements).zip(per_element)
         {
+            request.function = function;
             poles::by_run_card(element, &windows)?;
             request.windows = windows.iter().map(|cut| cut.window.clone()).collect();
             let partons = incoming.partons(element);
@@ -186,14 +197,23 @@ impl RunPlan {
             bias: card.bias()?,
             lund: Some(card.number("ptlund")).filter(|least| *least > 0.0),
             color: spec.color,
+            functions,
         };
         if request.bias.is_some() && request.elements.iter().all(|of| of.jets.is_empty()) {
             notices.push("nothing is a jet, so bias_module changes nothing".to_owned());
         }
+        let mut arguments = arguments(cards, densities.as_ref(), &systematics)?;
+        if !request.functions.is_empty() {
+            let functions = serde_json::to_vec(&request.functions);
+            let functions = functions.expect("functions are plain data");
+            let digest = json!(mebridge_support::digest(&functions));
+            arguments.push(("functions".to_owned(), digest));
+        }
+        let functions = user_functions::described(&request.functions);
         Ok(RunPlan {
             runs,
-            arguments: arguments(cards, densities.as_ref(), &systematics)?,
-            conditions: vec![conditions + &conditions::bias(card)?],
+            arguments,
+            conditions: vec![conditions + &conditions::bias(card)? + &functions],
             elements,
             request,
             head,

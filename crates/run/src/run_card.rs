@@ -13,6 +13,8 @@ use value::Value;
 
 /// Entries for both beams, which also exist for each beam.
 const BOTH: [&str; 2] = ["pdlabel", "fixed_fac_scale"];
+/// The `pdlabel` that leaves each beam its own.
+const OWN_LABELS: &str = "mixed";
 /// Entries of MadEvent's configuration of cores and clusters, which do not belong to a run card.
 const CONFIGURATION: [&str; 4] = ["nb_core", "run_mode", "cluster_type", "cluster_queue"];
 /// Entries that are whole numbers, with their supported values.
@@ -383,6 +385,9 @@ impl RunCard {
                 continue;
             };
             let value = self.value(both).clone();
+            if matches!(&value, Value::Text(label) if label == OWN_LABELS) {
+                continue;
+            }
             for (name, _) in entries::all() {
                 if name.strip_prefix(both).is_none_or(str::is_empty) {
                     continue;

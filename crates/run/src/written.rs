@@ -4,6 +4,7 @@
 //! scale of the user, which the run would miss.
 
 use crate::output::{Output, REWRITE_OUTPUT, version_of_mg5};
+use mebridge::import::user_code::{CUT, SCALE};
 use mebridge::import::{FortranRoutine, routines_of};
 use mebridge::{Error, Result};
 use mebridge_support::files::regular;
@@ -30,6 +31,10 @@ pub const FILES: [&str; 11] = [
     "Source/alfas_functions.f",
     "Source/setrun.f",
 ];
+/// The file with the functions that users write, and the copy of it that MG5aMC keeps when it writes the functions of
+/// `custom_fcts` into it.
+pub const FUNCTIONS: &str = "SubProcesses/dummy_fct.f";
+const FUNCTIONS_BEFORE: &str = "SubProcesses/dummy_fct.f.orig";
 /// The supported bias module, relative to the folder of an output, and the digest of its routine, the same in all these
 /// versions.
 const BIAS: (&str, u64) = ("Source/BIAS/ptj_bias/ptj_bias.f", 0xd550_b056_267a_f428);
@@ -114,7 +119,11 @@ fn differences(output: &Output, table: &Table, template: Option<&Path>) -> Diffe
     let (mut found, mut seen) = (Differences::default(), BTreeSet::new());
     let version = output.version();
     for (name, written) in table {
-        let own = output.path.join(name);
+        let mut own = output.path.join(name);
+        if *name == FUNCTIONS {
+            seen.extend(own.canonicalize().ok().filter(|_| has_copy(output)));
+            own = functions_file(output);
+        }
         let mut files = vec![own.clone()];
         if let Some(name) = name.strip_prefix("SubProcesses/") {
             files.extend(output.directories.iter().map(|folder| folder.join(name)));
@@ -146,7 +155,9 @@ fn differences(output: &Output, table: &Table, template: Option<&Path>) -> Diffe
                 }
                 continue;
             };
-            let (changed, later) = written.compare(&routines_of(&file, &text), &template);
+            let runs =
+                |routine: &str| *name == FUNCTIONS && file == own && is_run(routine, written);
+            let (changed, later) = written.compare(&routines_of(&file, &text), &template, &runs);
             for (names, of) in [(changed, &mut found.changed), (later, &mut found.later)] {
                 if !names.is_empty() {
                     of.push((short(), names));
@@ -155,6 +166,48 @@ fn differences(output: &Output, table: &Table, template: Option<&Path>) -> Diffe
         }
     }
     found
+}
+
+/// Whether MG5aMC has kept a copy of the file with the functions that users write.
+fn has_copy(output: &Output) -> bool {
+    output.path.join(FUNCTIONS_BEFORE).is_file()
+}
+
+/// The file with the functions that users write; MG5aMC puts the copy back unless `custom_fcts` replaces some of them.
+pub fn functions_file(output: &Output) -> PathBuf {
+    let name = match has_copy(output) {
+        true => FUNCTIONS_BEFORE,
+        false => FUNCTIONS,
+    };
+    output.path.join(name)
+}
+
+/// Names of the routines in this file that are the user's, in upper case.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn functions_of_user(output: &Output) -> Result<Vec<String>> {
+    let file = functions_file(output);
+    let text = regular::read(&file, MAX_BYTES).map_err(Error::io(&file))?;
+    let (table, template) = (table(WRITTEN), template(output));
+    let template = template.map(|folder| routines_in(&folder.join(FUNCTIONS)));
+    let template = template.unwrap_or_default();
+    let written = &table[FUNCTIONS];
+    let of_mg5 = |routine: &FortranRoutine| {
+        let same = |other: &FortranRoutine| other.text == routine.text;
+        let is_known = written.routines.contains(&(name(routine), digest(routine)));
+        is_known || template.iter().any(same)
+    };
+    let routines = routines_of(&file, &text).into_iter();
+    let own = routines.filter(|routine| !routine.name.is_empty() && !of_mg5(routine));
+    Ok(own.map(|routine| routine.name).collect())
+}
+
+/// Whether a routine of this file is run where it is the user's: a function that MadEvent calls, or one that MG5aMC does
+/// not write, which is run if the former call it and refused otherwise.
+fn is_run(name: &str, written: &Written) -> bool {
+    let is_known = written.routines.iter().any(|(known, _)| *known == name);
+    !name.is_empty() && (!is_known || [CUT, SCALE].contains(&name))
 }
 
 fn routines_in(file: &Path) -> Vec<FortranRoutine> {
@@ -180,6 +233,7 @@ impl Written<'_> {
         &self,
         routines: &[FortranRoutine],
         template: &[FortranRoutine],
+        runs: &dyn Fn(&str) -> bool,
     ) -> (Vec<String>, Vec<String>) {
         let (mut changed, mut later) = (Vec::new(), Vec::new());
         for routine in routines {
@@ -193,6 +247,7 @@ impl Written<'_> {
             match () {
                 () if self.routines.contains(&(name(routine), digest(routine))) => {}
                 () if template.iter().any(same) => later.push(shown),
+                () if runs(&routine.name) => {}
                 () => changed.push(shown),
             }
         }
@@ -265,7 +320,8 @@ pub fn check(output: &Output) -> Result<Option<String>> {
                 output.path.display()
             ),
             format!(
-                "put the original back (a cut can be a function in Python: run.generate(cut=...)), {by_template}run MadEvent \
+                "put the original back (a cut or a scale can be dummy_cuts or user_dynamical_scale of {FUNCTIONS}, and a cut a \
+                 function in Python: run.generate(cut=...)), {by_template}run MadEvent \
                  (mebridge link), or give --changed-files (changed_files=True) where neither cuts nor scales depend on the \
                  change"
             ),

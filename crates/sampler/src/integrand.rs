@@ -115,6 +115,39 @@ pub trait Selection: std::fmt::Debug + Send + Sync {
     }
 }
 
+/// A cut and a scale that are functions of the momenta of a point, apart from those of a request. They may be slow.
+pub trait PointFunctions: std::fmt::Debug + Send + Sync {
+    /// Whether there is a scale.
+    fn has_scale(&self) -> bool;
+
+    /// Determines the scales of points, and which of them pass the cut.
+    ///
+    /// `element` is the index of a matrix element of their group, all of which have the same functions. A scale is
+    /// positive, in GeV, and stays 0 for points that do not pass.
+    ///
+    /// # Errors
+    /// A function fails.
+    fn evaluate(
+        &self,
+        element: usize,
+        points: &PointMomenta,
+        passes: &mut [bool],
+        scales: &mut [f64],
+    ) -> Result<(), Failure>;
+}
+
+/// The momenta of points in the rest frame of the partons, with the first beam along +z and the legs in the order of the
+/// matrix element, the first of which may come from the second beam.
+#[derive(Clone, Copy, Debug)]
+pub struct PointMomenta<'a> {
+    /// Number of legs.
+    pub legs: usize,
+    /// (E, px, py, pz) of all legs of each point, GeV.
+    pub momenta: &'a [[f64; 4]],
+    /// Rapidity of this frame in that of the detector, one for each point.
+    pub rapidities: &'a [f64],
+}
+
 /// Incoming partons, and how they enter a matrix element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Partons {
@@ -329,6 +362,8 @@ pub struct Integrand {
     pub running: RunningCoupling,
     /// Cuts in addition to those of each group, and biases, applied in this order. At most one has a bias. They may be slow.
     pub selections: Vec<Arc<dyn Selection>>,
+    /// A further cut and scale, applied before the selections.
+    pub functions: Option<Arc<dyn PointFunctions>>,
     /// SIMD level.
     pub level: Level,
 }

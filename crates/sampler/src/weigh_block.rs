@@ -3,7 +3,9 @@
 
 use super::blocks::{Block, GridInput, POINTS};
 use super::events;
-use super::integrand::{ElementGroup, Failure, Integrand, MatrixElementSource, PointSource};
+use super::integrand::{
+    ElementGroup, Failure, Integrand, MatrixElementSource, PointMomenta, PointSource,
+};
 use super::parallel;
 use super::workspace::{FLAVOR, JACOBIAN, Workspace, evaluate};
 use mebridge_phasespace::Layout;
@@ -80,6 +82,7 @@ impl Integrand {
         group
             .scale
             .evaluate(level, group.legs, &work.points, &mut work.scales, 0);
+        let passes = self.call_functions(group, layout, work)?;
         if let Some(of) = &group.clustering {
             of.raise(&group.scale, &mut work.scales);
         }
@@ -88,6 +91,15 @@ impl Integrand {
         work.alpha_s
             .extend(scales.map(|&scale| self.running.at(scale)));
         self.draw_partons(group, source, passed, layout, work);
+        if self.functions.is_some() {
+            let drawn = work.factors.iter_mut().zip(&work.drawn).enumerate();
+            for (place, (factor, &drawn)) in drawn {
+                let exchanged = group.partons[drawn as usize].exchanged;
+                if !passes[usize::from(exchanged)][place] {
+                    *factor = 0.0;
+                }
+            }
+        }
         if !self.selections.is_empty() {
             self.filter(group, work)?;
         }
@@ -123,6 +135,70 @@ impl Integrand {
             }
         }
         Ok(())
+    }
+
+    /// Replaces the scales of points by those of functions. Returns which points pass the cut of these with the first leg
+    /// from the first beam, and which with the first leg from the second one; nothing without functions, or for an order
+    /// that does not occur.
+    fn call_functions(
+        &self,
+        group: &ElementGroup,
+        layout: Layout,
+        work: &mut Workspace,
+    ) -> Result<[Vec<bool>; 2], Failure> {
+        let mut passes: [Vec<bool>; 2] = Default::default();
+        let Some(functions) = &self.functions else {
+            return Ok(passes);
+        };
+        let count = work.kept.len();
+        let row = |row: usize| &work.points.row(row)[..count];
+        let mut scales: Option<Vec<f64>> = None;
+        for (exchanged, passes) in [false, true].into_iter().zip(&mut passes) {
+            if group.partons.iter().all(|one| one.exchanged != exchanged) {
+                continue;
+            }
+            let turn = if exchanged { -1.0 } else { 1.0 };
+            let mut momenta = Vec::with_capacity(count * group.legs);
+            for place in 0..count {
+                momenta.extend((0..group.legs).map(|leg| {
+                    let component = |i: usize| row(layout.momentum(leg) + i)[place];
+                    [
+                        component(0),
+                        component(1),
+                        turn * component(2),
+                        turn * component(3),
+                    ]
+                }));
+            }
+            let rapidities = row(layout.rapidity()).iter();
+            let rapidities: Vec<f64> = rapidities.map(|rapidity| turn * rapidity).collect();
+            let points = PointMomenta {
+                legs: group.legs,
+                momenta: &momenta,
+                rapidities: &rapidities,
+            };
+            passes.resize(count, true);
+            let mut found = vec![0.0; count];
+            functions.evaluate(group.elements[0], &points, passes, &mut found)?;
+            scales = Some(match scales {
+                Some(first) if functions.has_scale() => same_scales(first, &found)?,
+                _ => found,
+            });
+        }
+        if let Some(scales) = scales.filter(|_| functions.has_scale()) {
+            let beams = group.scale.factorisation.is_some();
+            let fixed = [group.scale.renormalisation.is_some(), beams, beams];
+            for (row, _) in fixed.iter().enumerate().filter(|(_, fixed)| !**fixed) {
+                for (scale, found) in work.scales.row_mut(row).iter_mut().zip(&scales) {
+                    *scale = match *found > 0.0 {
+                        true => group.scale.factor * found,
+                        // Such a point does not count.
+                        false => WITHOUT_SCALE,
+                    };
+                }
+            }
+        }
+        Ok(passes)
     }
 
     /// Sets the factors of points to zero that fail further cuts, and finds the bias of the others.
@@ -235,6 +311,30 @@ impl Integrand {
             work.drawn.push(drawn as u32);
         }
     }
+}
+
+/// The scale of a point that does not count, GeV: within all tables.
+const WITHOUT_SCALE: f64 = 91.188;
+/// Relative difference below which the scales of both orders of the beams are equal.
+const EQUAL_SCALES: f64 = 1e-9;
+
+/// Returns the scales of points from those of both orders of the beams, 0 where an order does not count.
+///
+/// # Errors
+/// They differ: a point has its scale before the order is drawn.
+fn same_scales(mut of_first: Vec<f64>, of_second: &[f64]) -> Result<Vec<f64>, Failure> {
+    for (one, &other) in of_first.iter_mut().zip(of_second) {
+        if *one == 0.0 {
+            *one = other;
+        } else if other != 0.0 && (*one / other - 1.0).abs() > EQUAL_SCALES {
+            return Err(format!(
+                "the scale of a function is {one} GeV, and {other} GeV with the beams exchanged: it must not depend on \
+                 their order"
+            )
+            .into());
+        }
+    }
+    Ok(of_first)
 }
 
 /// Fills in the input of a block's grid, and the Jacobians of its flow.

@@ -132,6 +132,7 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
         beams: [Beam::Parton, Beam::Parton],
         running: RunningCoupling::Fixed(0.118),
         selections: Vec::new(),
+        functions: None,
         level: Level::best(),
     }
 }

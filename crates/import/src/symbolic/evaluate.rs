@@ -15,6 +15,10 @@ impl<'l> Interpreter<'l> {
         match expr {
             FortranExpr::Int(i) => Ok(FortranValue::Int(*i)),
             FortranExpr::Real(x) => Ok(FortranValue::Real(self.builder.real(*x))),
+            FortranExpr::Single(x) => {
+                let value = self.builder.real(f64::from(*x));
+                Ok(FortranValue::Real(value))
+            }
             FortranExpr::Complex(parts) => {
                 let re = self.eval(frame, &parts.0)?.real(&mut self.builder)?;
                 let im = self.eval(frame, &parts.1)?.real(&mut self.builder)?;

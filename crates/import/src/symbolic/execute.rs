@@ -60,7 +60,7 @@ impl<'l> Interpreter<'l> {
                     Err(what) => self.broken(frame, node, what),
                 }
             }
-            NodeKind::DoOther(_) => self.broken(
+            NodeKind::DoWhile(..) | NodeKind::DoOther(_) => self.broken(
                 frame,
                 node,
                 "a loop without a counter cannot be read".into(),
@@ -617,7 +617,9 @@ fn calls(node: &BlockNode) -> bool {
     match &node.kind {
         NodeKind::Plain(statement) => matches!(statement, Statement::Call(..)),
         NodeKind::If(branches) => branches.iter().any(|(_, body)| body.iter().any(calls)),
-        NodeKind::Do { body, .. } | NodeKind::DoOther(body) => body.iter().any(calls),
+        NodeKind::Do { body, .. } | NodeKind::DoWhile(_, body) | NodeKind::DoOther(body) => {
+            body.iter().any(calls)
+        }
     }
 }
 
@@ -637,6 +639,8 @@ pub fn targets_of(node: &BlockNode, targets: &mut HashSet<String>) {
             targets.insert(variable.clone());
             body.iter().for_each(|n| targets_of(n, targets));
         }
-        NodeKind::DoOther(body) => body.iter().for_each(|n| targets_of(n, targets)),
+        NodeKind::DoWhile(_, body) | NodeKind::DoOther(body) => {
+            body.iter().for_each(|n| targets_of(n, targets))
+        }
     }
 }

@@ -57,7 +57,7 @@ pub const HONOURED: &[EntryRow] = rows! {
     sde_strategy: Whole = "1", "by what an event is of a channel, for the scale -1 and for $";
     fixed_ren_scale fixed_fac_scale fixed_fac_scale1 fixed_fac_scale2: Flag = "False", "as there";
     scale dsqrt_q2fact1 dsqrt_q2fact2: Real = "91.188", "GeV, where the scale is fixed";
-    dynamical_scale_choice: Whole = "-1", "-1 (clustering to 2 -> 2), 1, 2, 3, 4, as there";
+    dynamical_scale_choice: Whole = "-1", "-1 (clustering to 2 -> 2), 1, 2, 3, 4, as there; 0: user_dynamical_scale, see custom_fcts";
     fixed_extra_scale: Flag = "False", "whether parameters that run (running.py of a model) have one scale, or alpha_s's";
     mue_ref_fixed: Real = "91.188", "that scale, GeV";
     scalefact: Real = "1.0", "multiplies scales that are not fixed";
@@ -131,6 +131,7 @@ pub const HONOURED: &[EntryRow] = rows! {
     xmtcentral: Real = "0.0", "least transverse mass of the central process, where events are clustered";
     bias_module: Text = "'None'", "ptj_bias: events as frequent as their cross section times (pt of the hardest jet / ptj_bias_target_ptj)^ptj_bias_enhancement_power, which weigh as much less, see [below](#how-they-are-honoured); None, dummy: by their cross section";
     bias_parameters: Named = "{'__type__': 1.0}", "ptj_bias_target_ptj (1000 GeV) and ptj_bias_enhancement_power (4)";
+    custom_fcts: Words = "[]", "files with functions in Fortran for an output, in the place of those in dummy_fct.f: dummy_cuts, user_dynamical_scale and what they call, see [below](#functions-in-fortran)";
     time_of_flight: Real = "-1.0", "particles with a width have lifetimes (VTIMUP) where these are longer, mm; below 0 none has one";
     gridpack: Flag = "False", "True: for `mebridge pack` alone";
     clusinfo: Flag = "True", "events have their clustering (<clustering>)";
@@ -142,7 +143,6 @@ pub const REFUSED: &[EntryRow] = rows! {
     boost_event: Text = "'False'", "MG5aMC 3.5.7 to 3.7.1 end with a TypeError at the documented form (lambda p: p.pid==25), so no events are known to compare with; boost events afterwards";
     highestmult: Whole = "1", "it belongs to ickkw = 2";
     issgridfile: Text = "''", "Sudakov factors belong to ickkw = 2";
-    custom_fcts: Words = "[]", "functions of one's own are Fortran; a cut can be a function in Python";
     fixed_couplings: Flag = "True", "couplings that depend on momenta are Fortran";
     mue_over_ref: Real = "1.0", "parameters that run have the scale of alpha_s";
     ievo_eva: Whole = "0", "no densities of weak bosons, which are different for each helicity";

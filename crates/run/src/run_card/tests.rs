@@ -157,6 +157,11 @@ fn what_stands_for_both_beams_and_for_one() {
         assert_eq!(found.text("pdlabel1"), "lhapdf");
         assert_eq!(found.text("pdlabel2"), "lhapdf");
     }
+    let own = read("iww = pdlabel1\nmixed = pdlabel\n", &[]).unwrap();
+    assert_eq!(
+        ["pdlabel1", "pdlabel2"].map(|name| own.text(name)),
+        ["iww", "nn23lo1"]
+    );
     let text = "False = fixed_fac_scale1\nFalse = fixed_fac_scale2\nTrue = fixed_fac_scale\n";
     assert!(read(text, &[]).unwrap().flag("fixed_fac_scale2"));
 }
@@ -498,8 +503,6 @@ fn what_cannot_be_honoured_is_refused_by_name_and_cure() {
     assert!(
         refused("mue_over_ref", "7").contains("mue_over_ref = 7.0 cannot be honoured (parameters"),
     );
-    assert!(refused("custom_fcts", "a.f").contains("custom_fcts = ['a.f'] cannot be"));
-    assert!(refused("custom_fcts", "a.f").contains("set it to empty, or"));
     for harmless in [
         ("ktdurham", "0"),
         ("ptlund", "0"),

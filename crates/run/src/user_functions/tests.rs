@@ -1,0 +1,231 @@
+use super::*;
+use crate::output::samples::output;
+use crate::written;
+use mebridge::import::user_code::Kept;
+use std::fs;
+
+const CUT_OF_TOPS: &str = "      logical function dummy_cuts(P)
+      implicit none
+      include 'nexternal.inc'
+      include 'leshouche.inc'
+      include 'run.inc'
+      real*8 P(0:3,nexternal)
+      integer idup(nexternal,2,1),i
+      double precision user_pt
+      logical is_a_j(nexternal)
+      common/to_specisa/is_a_j
+      dummy_cuts=.true.
+      do i=3,nexternal
+         if (abs(idup(i,1,1)).eq.6.and..not.is_a_j(i)) then
+            if (user_pt(p(0,i)).lt.ptj) dummy_cuts=.false.
+         endif
+      enddo
+      end
+";
+const HELPER: &str = "      double precision function user_pt(q)
+      implicit none
+      double precision q(0:3),pt
+      user_pt=pt(q)
+      end
+";
+const SCALE_OF_MASSES: &str = "      double precision function user_dynamical_scale(P)
+      implicit none
+      double precision P(0:3,4),pmass(4)
+      common/to_mass/pmass
+      user_dynamical_scale=pmass(3)+pmass(4)
+      end
+";
+
+struct SampleOutput {
+    folder: tempfile::TempDir,
+}
+
+impl SampleOutput {
+    /// An output of u u~ > t t~ with these functions.
+    fn new(functions: &str) -> SampleOutput {
+        let folder = tempfile::tempdir().unwrap();
+        let sample = SampleOutput { folder };
+        output(sample.folder.path(), &[]);
+        sample.write(
+            "SubProcesses/P1_qq_ttx/nexternal.inc",
+            "      integer nexternal\n      parameter (nexternal=4)\n",
+        );
+        sample.write(
+            "Source/run.inc",
+            "      real*8 ptj,ptjmax\n      common/to_auto_cuts/ptjmax,ptj\n",
+        );
+        sample.write("Source/MODEL/none.inc", "");
+        sample.write("Source/PDF/none.inc", "");
+        sample.write("SubProcesses/dummy_fct.f", functions);
+        sample
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let file = self.folder.path().join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        file.display().to_string()
+    }
+
+    fn source(&self) -> Source {
+        Source::Output(Output::find(self.folder.path()).unwrap())
+    }
+
+    fn find(&self, files: &str, changed_files: bool) -> Result<Option<UserFunctions>> {
+        UserFunctions::find(&self.source(), &card(files, "0"), changed_files)
+    }
+
+    /// Compiles the functions for `dynamical_scale_choice`.
+    fn compiled(&self, files: &str, choice: &str) -> Result<UserCode> {
+        let card = card(files, choice);
+        let functions = UserFunctions::find(&self.source(), &card, false)?.expect("functions");
+        let beams = Beams::of_run_card(&card, &["nn23lo1"], functions.has_scale())?;
+        let process = mebridge::generate("u u~ > t t~").unwrap().remove(0);
+        let element = Element::new(process, true, vec![0.0, 0.0, 173.0, 173.0], 0, 0)?;
+        let source = self.source();
+        let directories = source.directories()?;
+        let (mut codes, of_elements) = functions.compile(
+            &source,
+            &card,
+            &beams,
+            &directories,
+            &[element.clone(), element],
+        )?;
+        assert_eq!((codes.len(), of_elements), (1, vec![Some(0); 2]));
+        Ok(codes.remove(0))
+    }
+}
+
+fn card(files: &str, choice: &str) -> RunCard {
+    let entries = [
+        (FILES, files),
+        ("dynamical_scale_choice", choice),
+        ("ptj", "55"),
+    ];
+    let entries = entries.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    RunCard::from_entries(entries.to_vec(), "run_card.dat", &[]).unwrap()
+}
+
+fn point(pt: f64) -> Vec<[f64; 4]> {
+    let energy = 173.0_f64.hypot(pt);
+    vec![
+        [energy, 0.0, 0.0, energy],
+        [energy, 0.0, 0.0, -energy],
+        [energy, pt, 0.0, 0.0],
+        [energy, -pt, 0.0, 0.0],
+    ]
+}
+
+fn passes(code: &UserCode, pt: f64) -> bool {
+    let kept: Kept = code.kept();
+    code.passes(&mut code.memory(), &kept, &point(pt), 0.0)
+        .unwrap()
+}
+
+#[test]
+fn functions_of_an_output_are_run() {
+    let sample = SampleOutput::new(&[CUT_OF_TOPS, HELPER, SCALE_OF_MASSES].concat());
+    let code = sample.compiled("", "0").unwrap();
+    assert!(!passes(&code, 54.0) && passes(&code, 56.0));
+    let scale = code.scale(&mut code.memory(), &code.kept(), &point(1.0), 0.0);
+    assert_eq!(scale, Ok(Some(346.0)));
+    assert_eq!(
+        described(std::slice::from_ref(&code)),
+        "; functions in Fortran: dummy_cuts, user_dynamical_scale"
+    );
+    // Another choice of the scale does not ask for it.
+    let code = sample.compiled("", "3").unwrap();
+    assert!(code.cuts() && !code.scales());
+    assert_eq!(described(&[code]), "; functions in Fortran: dummy_cuts");
+    assert!(sample.find("", true).unwrap().is_none());
+}
+
+/// As in MG5aMC, files of `custom_fcts` replace functions of the file before MG5aMC has changed it.
+#[test]
+fn files_of_the_card_replace_functions() {
+    let wrong = CUT_OF_TOPS.replace(".lt.ptj", ".gt.ptj");
+    let sample = SampleOutput::new(&[&wrong, HELPER].concat());
+    let file = sample.write("mine.f", &[CUT_OF_TOPS, HELPER].concat());
+    assert!(passes(&sample.compiled("", "3").unwrap(), 54.0));
+    for name in [&*file, "mine.f"] {
+        assert!(!passes(&sample.compiled(name, "3").unwrap(), 54.0));
+    }
+    // MG5aMC puts the copy back if the card has no files.
+    sample.write(
+        "SubProcesses/dummy_fct.f.orig",
+        &[CUT_OF_TOPS, HELPER].concat(),
+    );
+    assert!(!passes(&sample.compiled("", "3").unwrap(), 54.0));
+    let other = sample.write("other.f", &wrong);
+    assert!(passes(&sample.compiled(&other, "3").unwrap(), 54.0));
+    assert_eq!(
+        written::functions_of_user(&Output::find(sample.folder.path()).unwrap()).unwrap(),
+        ["DUMMY_CUTS", "USER_PT"]
+    );
+}
+
+#[test]
+fn what_is_not_run_is_refused() {
+    let sample = SampleOutput::new(&[CUT_OF_TOPS, HELPER].concat());
+    for (text, expected) in [
+        (
+            CUT_OF_TOPS.replace("logical function", "real*8 function"),
+            "does not recognise the header of DUMMY_CUTS; begin it with",
+        ),
+        (
+            HELPER.replace("user_pt", "own"),
+            "line 1: MG5aMC takes no function OWN from custom_fcts; give it",
+        ),
+        (
+            "      subroutine get_dummy_x1(x)\n      end\n".to_owned(),
+            "line 1: GET_DUMMY_X1 is not run here",
+        ),
+        (
+            format!("{CUT_OF_TOPS}      x=1\n"),
+            "line 18: there are statements outside of functions",
+        ),
+        (
+            format!("{CUT_OF_TOPS}{}", HELPER.replace("user_pt", "user_other")),
+            "USER_OTHER is called by no function that is run here",
+        ),
+        (CUT_OF_TOPS.replace("ptj)", "ptj2)"), "PTJ2 is not declared"),
+        (
+            CUT_OF_TOPS
+                .replace("ptj)", "ptjmax+1d0*i)")
+                .replace("common", "call gauss(p)\n      common"),
+            "mine.f:10: GAUSS is called, which is not run here",
+        ),
+        // While it is tried.
+        (
+            CUT_OF_TOPS.replace("dummy_cuts=.false.", "stop"),
+            "it stops here (STOP)",
+        ),
+    ] {
+        let file = sample.write("mine.f", &text);
+        let error = sample.compiled(&file, "3").unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let error = sample.compiled("none.f", "3").unwrap_err().to_string();
+    assert!(
+        error.contains("custom_fcts: there is no file none.f; give its whole path"),
+        "{error}"
+    );
+    let error = sample.compiled("", "0").unwrap_err().to_string();
+    assert!(
+        error.contains("dynamical_scale_choice = 0 cannot be honoured"),
+        "{error}"
+    );
+    let named = Source::find("u u~ > t t~", None, None, None).unwrap();
+    let error = UserFunctions::find(&named, &card("mine.f", "3"), false)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("custom_fcts = ['mine.f'] is for outputs of MG5aMC"),
+        "{error}"
+    );
+    assert!(
+        UserFunctions::find(&named, &card("", "3"), false)
+            .unwrap()
+            .is_none()
+    );
+}
