@@ -197,7 +197,7 @@ fn what_is_not_run_is_refused() {
         ),
         // While it is tried.
         (
-            CUT_OF_TOPS.replace("dummy_cuts=.false.", "stop"),
+            CUT_OF_TOPS.replace("dummy_cuts=.true.", "stop"),
             "it stops here (STOP)",
         ),
     ] {
