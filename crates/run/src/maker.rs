@@ -277,7 +277,8 @@ impl<'a> Maker<'a> {
                 }
                 _ => (
                     "each point of the survey has the weight 0".to_owned(),
-                    "are densities 0 for what comes in, or couplings of the process, or does |M|^2 vanish identically?",
+                    "are densities 0 for what comes in, or couplings of the process, does |M|^2 vanish identically, or \
+                     does a function in Fortran cut all points?",
                 ),
             },
             _ => return failed(failure),
