@@ -16,7 +16,7 @@ Usage: mebridge bench [OPTIONS] [FILE|DIR]...
 
 Arguments:
   [FILE|DIR]...
-          Process files, P* directories of MG5aMC outputs (all their matrix elements; #N behind one
+          Process files, P* directories of MG5aMC outputs (all their matrix elements; #N after one
           for the N-th), whole outputs or their SubProcesses [default: as the library would find it,
           or else a small example]
 
@@ -371,10 +371,7 @@ fn wrong_options_are_explained() {
     let d = directory();
     for (arguments, message) in [
         (&["--nevt", "0"][..], "'0' is not a whole number from 1"),
-        (
-            &["--nevt", "8:4"],
-            "the range begins at 8, behind its end 4",
-        ),
+        (&["--nevt", "8:4"], "the range begins at 8, after its end 4"),
         (&["--nevt", "1:8:1"], "the factor 1 is not above 1"),
         (
             &["--nevt", "3000000000"],

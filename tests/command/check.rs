@@ -15,7 +15,7 @@ const HELP: &str = "\
 Evaluate processes on random events: throughput, and mean and spread of the matrix element
 
 Each FILE|DIR is a process file, a P* directory of an MG5aMC output (all its matrix elements; #N
-behind it for its N-th), a whole output or its SubProcesses. One iteration has BLOCKS times THREADS
+after it for its N-th), a whole output or its SubProcesses. One iteration has BLOCKS times THREADS
 events; on a CPU only their product counts. One number alone is ITERATIONS, of 1 times 32 events.
 
 Usage: mebridge check [OPTIONS] <FILE|DIR>... [BLOCKS THREADS] ITERATIONS

@@ -14,7 +14,7 @@ Evaluate a process at given momenta: |M|^2 of each event of a file
 
 EVENTS is text, a NumPy array or a Les Houches event file (LHE), gzipped or not; which of them it is
 is seen from its contents. In text an event is one line with 4 numbers for each leg (E px py pz, in
-the order of the process), or one line for each leg and an empty line behind the last; # begins a
+the order of the process), or one line for each leg and an empty line after the last; # begins a
 comment. A .npy file has the shape (events, legs, 4) or (events, 4*legs). The particles of an LHE
 event are put into the order of the process by their PDG codes; of several matrix elements (a whole
 output, a P* directory, 'p p > t t~') an event's is the one with its particles.
@@ -23,7 +23,7 @@ Usage: mebridge eval [OPTIONS] <FILE|DIR> <EVENTS>
 
 Arguments:
   <FILE|DIR>
-          Process file, P* directory of an MG5aMC output (#N behind it for its N-th matrix element),
+          Process file, P* directory of an MG5aMC output (#N after it for its N-th matrix element),
           or a whole output for LHE events of all its processes
 
   <EVENTS>
@@ -989,7 +989,7 @@ fn bad_arrays() {
     // Compressed there is no size to look at.
     says(
         gzip(&good[..good.len() - 1]),
-        "the file ends too early; it was cut off (behind event 0)",
+        "the file ends too early; it was cut off (after event 0)",
     );
     says(
         gzip(&[&good[..], b"x"].concat()),
@@ -1012,7 +1012,7 @@ fn bad_compression() {
     let whole = gzip(text(&events(5000)).as_bytes());
     says(
         &whole[..whole.len() / 2],
-        "the file ends too early; it was cut off (behind line ",
+        "the file ends too early; it was cut off (after line ",
     );
     says(&whole[..5], "the file ends too early");
     let mut damaged = whole.clone();

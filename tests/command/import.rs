@@ -14,7 +14,7 @@ Usage: mebridge import [OPTIONS] --output <FILE> <DIR>
 
 Arguments:
   <DIR>
-          P* directory of an MG5aMC output, #N behind it for its N-th matrix element
+          P* directory of an MG5aMC output, #N after it for its N-th matrix element
 
 Options:
   -o, --output <FILE>

@@ -16,7 +16,7 @@ Usage: mebridge info [OPTIONS] <FILE|DIR>...
 
 Arguments:
   <FILE|DIR>...
-          Process file, or P* directory of an MG5aMC output (all its matrix elements; #N behind it
+          Process file, or P* directory of an MG5aMC output (all its matrix elements; #N after it
           for the N-th), or several of them, or a whole output
 
 Options:

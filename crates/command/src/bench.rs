@@ -34,7 +34,7 @@ pub const FIGURES_HINT: &str =
 #[derive(clap::Args)]
 #[command(allow_negative_numbers = true)]
 pub struct Options {
-    /// Process files, P* directories of MG5aMC outputs (all their matrix elements; #N behind one for
+    /// Process files, P* directories of MG5aMC outputs (all their matrix elements; #N after one for
     /// the N-th), whole outputs or their SubProcesses [default: as the library would find it, or else a small example]
     #[arg(value_name = "FILE|DIR")]
     processes: Vec<OsString>,

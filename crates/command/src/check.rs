@@ -44,14 +44,14 @@ const MIN_PROFILED: usize = 64;
 
 /// Evaluate processes on random events: throughput, and mean and spread of the matrix element
 ///
-/// Each FILE|DIR is a process file, a P* directory of an MG5aMC output (all its matrix elements; #N behind
+/// Each FILE|DIR is a process file, a P* directory of an MG5aMC output (all its matrix elements; #N after
 /// it for its N-th), a whole output or its SubProcesses. One iteration has BLOCKS times THREADS events; on
 /// a CPU only their product counts. One number alone is ITERATIONS, of 1 times 32 events.
 #[derive(clap::Args)]
 #[command(override_usage = "mebridge check [OPTIONS] <FILE|DIR>... [BLOCKS THREADS] ITERATIONS")]
 #[command(allow_negative_numbers = true)]
 pub struct Options {
-    /// What to evaluate, and behind it BLOCKS, THREADS and ITERATIONS, or ITERATIONS alone
+    /// What to evaluate, and after it BLOCKS, THREADS and ITERATIONS, or ITERATIONS alone
     #[arg(value_name = "FILE|DIR|NUMBER", required = true, hide = true)]
     arguments: Vec<OsString>,
     /// Print the whole report, with all timings

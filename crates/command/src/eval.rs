@@ -43,14 +43,14 @@ const UNBALANCED: f64 = 1e-5;
 ///
 /// EVENTS is text, a NumPy array or a Les Houches event file (LHE), gzipped or not; which of them
 /// it is is seen from its contents. In text an event is one line with 4 numbers for each leg (E px py
-/// pz, in the order of the process), or one line for each leg and an empty line behind the last;
+/// pz, in the order of the process), or one line for each leg and an empty line after the last;
 /// # begins a comment. A .npy file has the shape (events, legs, 4) or (events, 4*legs). The particles of
 /// an LHE event are put into the order of the process by their PDG codes; of several matrix elements (a
 /// whole output, a P* directory, 'p p > t t~') an event's is the one with its particles.
 #[derive(clap::Args)]
 #[command(allow_negative_numbers = true)]
 pub struct Options {
-    /// Process file, P* directory of an MG5aMC output (#N behind it for its N-th matrix element), or a whole output
+    /// Process file, P* directory of an MG5aMC output (#N after it for its N-th matrix element), or a whole output
     /// for LHE events of all its processes
     #[arg(value_name = "FILE|DIR")]
     process: OsString,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// gives several files, FILE with the number before its extension; DIR#N takes the N-th only.
 #[derive(clap::Args)]
 pub struct Options {
-    /// P* directory of an MG5aMC output, #N behind it for its N-th matrix element
+    /// P* directory of an MG5aMC output, #N after it for its N-th matrix element
     #[arg(value_name = "DIR")]
     directory: OsString,
     /// File to write, by custom with the extension .mebridge

@@ -42,7 +42,7 @@ const PLANS: usize = 2;
 #[derive(clap::Args)]
 #[command(allow_negative_numbers = true)]
 pub struct Options {
-    /// Process file, or P* directory of an MG5aMC output (all its matrix elements; #N behind it
+    /// Process file, or P* directory of an MG5aMC output (all its matrix elements; #N after it
     /// for the N-th), or several of them, or a whole output
     #[arg(value_name = "FILE|DIR", required = true)]
     processes: Vec<OsString>,

@@ -47,7 +47,7 @@ pub struct Options {
     /// File with events, gzipped or not
     #[arg(value_name = "EVENTS")]
     events: PathBuf,
-    /// Outputs of MG5aMC, P* directories (#N behind one for its N-th matrix element) or process files: events are
+    /// Outputs of MG5aMC, P* directories (#N after one for its N-th matrix element) or process files: events are
     /// assigned to their matrix elements by PDG codes
     #[arg(value_name = "PROCESS", required = true)]
     processes: Vec<OsString>,

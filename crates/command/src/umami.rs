@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 /// may have several matrix elements with the same legs and masses: the flavour index selects one.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Process file, P* directory of an MG5aMC output (#N behind it for its N-th matrix element), or a process such as
+    /// Process file, P* directory of an MG5aMC output (#N after it for its N-th matrix element), or a process such as
     /// 'g g > t t~'; several of them for one library
     #[arg(value_name = "FILE|DIR", required = true)]
     processes: Vec<OsString>,

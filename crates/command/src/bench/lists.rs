@@ -46,9 +46,7 @@ impl FromStr for NumberList {
 
 fn range(first: u64, last: u64, factor: f64, numbers: &mut Vec<u64>) -> Result<(), String> {
     if first > last {
-        return Err(format!(
-            "the range begins at {first}, behind its end {last}"
-        ));
+        return Err(format!("the range begins at {first}, after its end {last}"));
     }
     if !(factor.is_finite() && factor > 1.0) {
         return Err(format!("the factor {factor} is not above 1"));

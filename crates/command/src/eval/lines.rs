@@ -93,7 +93,7 @@ impl LineReader {
                 cut,
             })),
             Err(error) => {
-                let place = format!("behind line {}", self.number);
+                let place = format!("after line {}", self.number);
                 Err(broken(&self.path, error, &place))
             }
         }

@@ -140,7 +140,7 @@ impl Npy {
             Data::ByComponent(numbers) => by_component(numbers, shape, self.done, count, chunk),
         };
         read.map_err(|error| {
-            let place = format!("behind event {}", self.done);
+            let place = format!("after event {}", self.done);
             broken(&self.path, error, &place)
         })?;
         for event in 0..count as u64 {

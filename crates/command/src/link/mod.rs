@@ -502,7 +502,7 @@ impl Options {
             false if makefile::continues_line(&text) => {
                 return Err(wrong(
                     &layout.root.join(path),
-                    "its last line ends with a backslash, so that make would take a line behind it for more of that \
+                    "its last line ends with a backslash, so that make would take a line after it for more of that \
                      one; end it (nothing was changed)"
                         .into(),
                 ));
