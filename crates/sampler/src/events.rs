@@ -217,13 +217,28 @@ pub(crate) fn momenta(
     place: usize,
     exchanged: bool,
 ) -> impl Iterator<Item = [f64; 4]> {
-    let row = move |row: usize| points.row(row)[place];
-    let turn = if exchanged { -1.0 } else { 1.0 };
-    let rapidity = turn * row(layout.rapidity());
+    let rapidity = turn(exchanged) * points.row(layout.rapidity())[place];
     let (sinh, cosh) = (rapidity.sinh(), rapidity.cosh());
+    let momenta = momenta_of_partons(points, layout, legs, place, exchanged);
+    momenta.map(move |[e, x, y, z]| [cosh * e + sinh * z, x, y, cosh * z + sinh * e])
+}
+
+/// The same in the rest frame of the partons.
+pub(crate) fn momenta_of_partons(
+    points: &Rows,
+    layout: Layout,
+    legs: usize,
+    place: usize,
+    exchanged: bool,
+) -> impl Iterator<Item = [f64; 4]> {
+    let turn = turn(exchanged);
     (0..legs).map(move |leg| {
-        let [e, x, y, z] = std::array::from_fn(|i| row(layout.momentum(leg) + i));
-        let (y, z) = (turn * y, turn * z);
-        [cosh * e + sinh * z, x, y, cosh * z + sinh * e]
+        let row = |i: usize| points.row(layout.momentum(leg) + i)[place];
+        [row(0), row(1), turn * row(2), turn * row(3)]
     })
+}
+
+/// Returns the sign of what half a turn about the x axis inverts.
+pub(crate) fn turn(exchanged: bool) -> f64 {
+    if exchanged { -1.0 } else { 1.0 }
 }

@@ -151,26 +151,23 @@ impl Integrand {
             return Ok(passes);
         };
         let count = work.kept.len();
-        let row = |row: usize| &work.points.row(row)[..count];
         let mut scales: Option<Vec<f64>> = None;
         for (exchanged, passes) in [false, true].into_iter().zip(&mut passes) {
             if group.partons.iter().all(|one| one.exchanged != exchanged) {
                 continue;
             }
-            let turn = if exchanged { -1.0 } else { 1.0 };
             let mut momenta = Vec::with_capacity(count * group.legs);
             for place in 0..count {
-                momenta.extend((0..group.legs).map(|leg| {
-                    let component = |i: usize| row(layout.momentum(leg) + i)[place];
-                    [
-                        component(0),
-                        component(1),
-                        turn * component(2),
-                        turn * component(3),
-                    ]
-                }));
+                momenta.extend(events::momenta_of_partons(
+                    &work.points,
+                    layout,
+                    group.legs,
+                    place,
+                    exchanged,
+                ));
             }
-            let rapidities = row(layout.rapidity()).iter();
+            let rapidities = work.points.row(layout.rapidity())[..count].iter();
+            let turn = events::turn(exchanged);
             let rapidities: Vec<f64> = rapidities.map(|rapidity| turn * rapidity).collect();
             let points = PointMomenta {
                 legs: group.legs,

@@ -16,9 +16,9 @@ use mebridge::locate::locate;
 use mebridge::process::card::Card;
 use mebridge::process::{HelicitySum, Process};
 use mebridge::runtime::{BackendChoice, Devices, Switches};
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::path::Path;
-use std::sync::{Arc, Mutex, TryLockError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, TryLockError, Weak};
 
 /// The matrix elements of this library and their settings.
 pub struct MatrixElements {
@@ -26,8 +26,9 @@ pub struct MatrixElements {
     pub processes: Vec<Process>,
     /// The number of squared orders of each flavour index.
     pub squared_orders: usize,
-    /// What a caller knows this library by.
-    pub fingerprint: CString,
+    /// What the library carries as its fingerprint, or nothing; and the fingerprint, once requested.
+    carried_fingerprint: String,
+    fingerprint: OnceLock<CString>,
     /// Offsets of their diagrams, helicities and colour flows.
     pub tables: TableOffsets,
     switches: Switches,
@@ -110,6 +111,25 @@ impl MatrixElements {
         Ok(elements)
     }
 
+    /// Returns what a caller knows this library by: that which it carries, or the hash of its processes.
+    pub fn fingerprint(&self) -> Result<&CStr> {
+        if let Some(known) = self.fingerprint.get() {
+            return Ok(known);
+        }
+        let text = match self.carried_fingerprint.is_empty() {
+            false => c_name(&self.carried_fingerprint),
+            true => {
+                let mut hash = blake3::Hasher::new();
+                for process in &self.processes {
+                    hash.update(&process.to_bytes()?);
+                }
+                c_name(&hash.finalize().to_hex())
+            }
+        };
+        // Made before, so that no fork finds it in the making.
+        Ok(self.fingerprint.get_or_init(|| text))
+    }
+
     fn find() -> Result<MatrixElements> {
         let mut switches = Switches::from_env()?;
         let (carried, cards) = match super::attached::attached_to_self()? {
@@ -134,19 +154,10 @@ impl MatrixElements {
         }
         let processes = carried.processes;
         check_compatible(&processes)?;
-        let fingerprint = match carried.fingerprint.is_empty() {
-            false => carried.fingerprint,
-            true => {
-                let mut hash = blake3::Hasher::new();
-                for process in &processes {
-                    hash.update(&process.to_bytes()?);
-                }
-                hash.finalize().to_hex().to_string()
-            }
-        };
         Ok(MatrixElements {
             tables: TableOffsets::new(&processes),
-            fingerprint: c_name(&fingerprint),
+            fingerprint: OnceLock::new(),
+            carried_fingerprint: carried.fingerprint,
             squared_orders: carried.squared_orders,
             processes,
             switches,

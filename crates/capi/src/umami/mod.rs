@@ -236,7 +236,7 @@ pub unsafe extern "C" fn umami_get_meta(key: c_int, result: *mut c_void) -> i32 
             UMAMI_META_ABI_MINOR_VERSION => VERSION.1,
             UMAMI_META_SQUARED_ORDER_COUNT => elements.squared_orders,
             UMAMI_META_PROCESS_FINGERPRINT => {
-                let text = elements.fingerprint.as_ptr();
+                let text = elements.fingerprint()?.as_ptr();
                 // SAFETY: guaranteed by the caller.
                 unsafe { result.cast::<*const c_char>().write_unaligned(text) };
                 return Ok(());

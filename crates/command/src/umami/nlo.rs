@@ -18,6 +18,8 @@ use std::path::Path;
 
 /// The manifest's file.
 const MANIFEST: &str = "nlo_real_manifest.json";
+/// Largest size of a file that is read, in bytes.
+const MAX_BYTES: u64 = 16 << 20;
 /// The version of manifests that is read.
 const VERSION: u32 = 1;
 
@@ -58,7 +60,7 @@ pub fn run(options: &Options, backend: &str) -> Result<()> {
     };
     let directory = Path::new(directory);
     let path = directory.join(MANIFEST);
-    let text = std::fs::read(&path).map_err(Error::io(&path))?;
+    let text = regular::read(&path, MAX_BYTES).map_err(Error::io(&path))?;
     let refused = |what: String| Error::Import {
         path: path.clone(),
         what,
@@ -128,7 +130,8 @@ pub fn run(options: &Options, backend: &str) -> Result<()> {
 /// Returns the number of incoming legs of a subprocess directory.
 fn incoming(directory: &Path) -> Result<usize> {
     let path = directory.join("nexternal.inc");
-    let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
+    let text = regular::read(&path, MAX_BYTES).map_err(Error::io(&path))?;
+    let text = String::from_utf8_lossy(&text);
     let number = text.split("NINCOMING").skip(1).find_map(|rest| {
         let rest = rest.trim_start().strip_prefix('=')?.trim_start();
         let end = rest.find(|c: char| !c.is_ascii_digit())?;

@@ -194,13 +194,7 @@ impl<'l> Compiler<'l> {
         for node in nodes {
             if let NodeKind::Plain(Statement::Include(name)) = &node.kind {
                 // Statements of an included file are executed where it is included.
-                let (path, nodes) = self.included(frame, name, node.line)?;
-                let outer = std::mem::replace(&mut frame.file, path);
-                frame.depth += 1;
-                let found = self.steps(frame, &nodes);
-                frame.depth -= 1;
-                frame.file = outer;
-                steps.append(&mut found?);
+                steps.append(&mut self.included(frame, name, node.line, Self::steps)?);
                 continue;
             }
             let Some(action) = self.action(frame, node)? else {

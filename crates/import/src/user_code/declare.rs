@@ -9,7 +9,6 @@ use crate::statement::{DataGroup, Entity, Implicit, LiteralValue, Statement, Typ
 use mebridge_support::error::Result;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::rc::Rc;
 
 /// Deepest nesting of included files.
 const MAX_INCLUDES: usize = 8;
@@ -129,15 +128,7 @@ impl Compiler<'_> {
                 continue;
             };
             match statement {
-                Statement::Include(name) => {
-                    let (path, nodes) = self.included(frame, name, node.line)?;
-                    let outer = std::mem::replace(&mut frame.file, path);
-                    frame.depth += 1;
-                    let found = self.declare(frame, &nodes);
-                    frame.depth -= 1;
-                    frame.file = outer;
-                    found?;
-                }
+                Statement::Include(name) => self.included(frame, name, node.line, Self::declare)?,
                 _ => {
                     let found = self.declaration(frame, statement, node.line);
                     found.map_err(|what| fault(&frame.file, node.line, what))?;
@@ -147,17 +138,25 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Returns the path and the statements of an included file.
-    pub(super) fn included(
-        &self,
-        frame: &Frame,
+    /// Reads the statements of an included file.
+    pub(super) fn included<T>(
+        &mut self,
+        frame: &mut Frame,
         name: &[u8],
         line: u32,
-    ) -> Result<(PathBuf, Rc<Vec<BlockNode>>)> {
+        read: impl FnOnce(&mut Self, &mut Frame, &[BlockNode]) -> Result<T>,
+    ) -> Result<T> {
         let what = match frame.depth >= MAX_INCLUDES {
             true => format!("included files nest more than {MAX_INCLUDES} deep"),
             false => match self.library.include(&frame.file, name)? {
-                Some(found) => return Ok(found),
+                Some((path, nodes)) => {
+                    let outer = std::mem::replace(&mut frame.file, path);
+                    frame.depth += 1;
+                    let found = read(self, frame, &nodes);
+                    frame.depth -= 1;
+                    frame.file = outer;
+                    return found;
+                }
                 None => format!("there is no file {}", String::from_utf8_lossy(name)),
             },
         };
