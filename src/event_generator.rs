@@ -18,8 +18,7 @@ use crate::process::Process;
 use crate::records::{Completer, Resonances};
 use crate::runtime::{BackendChoice, Switches};
 use crate::sampling::{
-    Choice, Clustered, ClusteredLines, Common, Elements, MatrixElement, Shares, channel_factors,
-    integrand,
+    Clustered, ClusteredLines, Common, Elements, MatrixElement, Shares, channel_factors, integrand,
 };
 use backend::{Conditions, Engine, GpuElements};
 use bias::BiasedByJets;
@@ -32,6 +31,7 @@ use mebridge_gpu_sampler::check;
 use mebridge_lhe::record_bytes;
 use mebridge_phasespace::cuts::{Rule, Window};
 use mebridge_phasespace::scales::Scale;
+use mebridge_sampler::events::{Event, Events};
 use mebridge_sampler::flow::Flow;
 use mebridge_sampler::integrand::{Beam, Failure, Integrand, RunningCoupling, Selection};
 use mebridge_sampler::networks::{try_flows, weigh_given};
@@ -291,21 +291,49 @@ pub struct Records {
     pub elements: BTreeMap<u32, [f64; 3]>,
     /// Weight of a record, pb, per weight of its event at bias 1.
     pub unit: f64,
-    choices: Vec<Choice>,
 }
 
 impl Records {
     /// Returns the weights of the records, pb.
-    pub fn weights(&self) -> impl Iterator<Item = f64> {
-        let events = self.round.events.iter();
-        events.map(|event| event.weight * self.unit / event.bias)
+    pub fn weights(&self) -> Vec<f64> {
+        let weight = |event: &Event| event.weight * self.unit / event.bias;
+        self.round.events.map(weight)
     }
 
     /// Returns the same times the bias: the weights by which events were drawn.
-    pub fn biased_weights(&self) -> impl Iterator<Item = f64> {
-        let events = self.round.events.iter();
-        events.map(|event| event.weight * self.unit)
+    pub fn biased_weights(&self) -> Vec<f64> {
+        self.round.events.map(|event| event.weight * self.unit)
     }
+}
+
+/// Returns the sum of the absolute weights of events; and for each matrix element the number of its events, and the sums
+/// of their weights and squared weights, without bias.
+fn weight_sums(events: &Events, threads: usize) -> (f64, BTreeMap<u32, [f64; 3]>) {
+    // Parts do not depend on the number of threads.
+    let part = |number: usize| {
+        let (mut total, mut elements) = (0.0, BTreeMap::<u32, [f64; 3]>::new());
+        for event in events.range(AT_ONCE * number..AT_ONCE * (number + 1)) {
+            let weight = event.weight / event.bias;
+            total += event.weight.abs();
+            let sums = elements.entry(event.element).or_default();
+            for (sum, one) in sums.iter_mut().zip([1.0, weight, weight.powi(2)]) {
+                *sum += one;
+            }
+        }
+        (total, elements)
+    };
+    let parts = parallel::map_large(threads, events.len().div_ceil(AT_ONCE), part);
+    let (mut total, mut elements) = (0.0, BTreeMap::<u32, [f64; 3]>::new());
+    for (one, own) in parts {
+        total += one;
+        for (element, own) in own {
+            let sums = elements.entry(element).or_default();
+            for (sum, one) in sums.iter_mut().zip(own) {
+                *sum += one;
+            }
+        }
+    }
+    (total, elements)
 }
 
 fn wrong(what: impl Into<String>) -> Error {
@@ -687,7 +715,7 @@ impl EventGenerator {
     pub fn round(&mut self, settings: &SurveySettings, number: u16) -> Result<Records, Failure> {
         let survey = needed(&self.surveyed)?;
         let clock = Instant::now();
-        let made = round(
+        let mut made = round(
             &self.integrand,
             survey,
             settings,
@@ -697,44 +725,24 @@ impl EventGenerator {
         )?;
         self.seconds[0] += clock.elapsed().as_secs_f64();
         let clock = Instant::now();
-        // No point and no source uses this channel number.
-        let philox = Philox {
-            seed: settings.seed,
-            round: number,
-            channel: u32::MAX - 1,
-        };
-        let (threads, count) = (self.engine.threads(), made.events.len());
-        let numbers = parallel::map(threads, count, |event| {
-            [0, 1, 2].map(|of| philox.number(event as u64, of))
-        });
-        let events = parallel::map(threads, count, |event| &made.events[event]);
-        let choices = self.engine.choose(&events, &numbers)?;
+        let weigher = self.engine.weigher();
+        weigher.choose(made.events.parts_mut())?;
         // Weights average to the cross section; if they have signs, their absolute values do. With a bias, they average to the
         // biased cross section before they are divided by it: a few large weights must not scale all others.
         let sums = [(settings.events, &made.sums[..])];
         let size = rounds::cross_section_without_signs(survey, sums);
         let size = CorrectionSums::total(&made.corrections).correct(size).mean;
-        let heads = parallel::map(threads, count, |event| {
-            let event = events[event];
-            (event.element, event.weight, event.bias)
-        });
-        let total: f64 = heads.iter().map(|(_, weight, _)| weight.abs()).sum();
-        let unit = size * count as f64 / total;
-        let mut elements = vec![[0.0; 3]; self.writer.described.len()];
-        for (element, weight, bias) in heads {
-            let weight = weight * unit / bias;
-            let sums = &mut elements[element as usize];
-            for (sum, one) in sums.iter_mut().zip([1.0, weight, weight.powi(2)]) {
-                *sum += one;
-            }
+        let (total, mut elements) = weight_sums(&made.events, weigher.threads());
+        let unit = size * made.events.len() as f64 / total;
+        for sums in elements.values_mut() {
+            let units = [1.0, unit, unit.powi(2)];
+            *sums = std::array::from_fn(|power| sums[power] * units[power]);
         }
-        let elements = (0..).zip(elements);
         self.seconds[1] += clock.elapsed().as_secs_f64();
         Ok(Records {
             particles: self.particles(),
-            elements: elements.filter(|(_, sums)| sums[0] > 0.0).collect(),
+            elements,
             round: made,
-            choices,
             unit,
         })
     }
@@ -742,14 +750,15 @@ impl EventGenerator {
     /// Returns the records of the events in the format of [`mebridge_lhe::push_events`].
     pub fn bytes(&self, records: &Records) -> Vec<u8> {
         let size = record_bytes(records.particles).expect("the records are in memory");
-        let mut bytes = vec![0; size * records.choices.len()];
+        let mut bytes = vec![0; size * records.round.events.len()];
         ask_for_large_pages(&mut bytes);
         let (writer, integrand) = (&self.writer, &self.integrand);
         parallel::fill(self.engine.threads(), &mut bytes, size, |first, to| {
             let mut record = Vec::new();
-            for (place, to) in to.chunks_exact_mut(size).enumerate() {
+            let events = records.round.events.range(first..usize::MAX);
+            for (event, to) in events.zip(to.chunks_exact_mut(size)) {
                 record.clear();
-                writer.push(integrand, records, first + place, &mut record);
+                writer.push(integrand, records, event, &mut record);
                 to.copy_from_slice(&record);
             }
         });
@@ -769,13 +778,13 @@ impl EventGenerator {
             .open(file);
         let opened = opened.map_err(Error::io(file))?;
         let begin = opened.metadata().map_err(Error::io(file))?.len();
-        let count = records.choices.len();
+        let count = records.round.events.len();
         let mut buffers = vec![Vec::new(); self.engine.threads().max(1)];
         let (writer, integrand) = (&self.writer, &self.integrand);
         let write = |buffer: &mut Vec<u8>, part: usize| {
             let first = part * AT_ONCE;
             buffer.clear();
-            for event in first..count.min(first + AT_ONCE) {
+            for event in records.round.events.range(first..first + AT_ONCE) {
                 writer.push(integrand, records, event, buffer);
             }
             opened.write_all_at(buffer, begin + (first * size) as u64)
@@ -1141,8 +1150,7 @@ fn beams(requests: &[BeamRequest; 2], energies: [f64; 2]) -> Result<[Beam; 2], F
 
 impl RecordWriter {
     /// Appends the record of an event.
-    fn push(&self, integrand: &Integrand, records: &Records, number: usize, to: &mut Vec<u8>) {
-        let event = &records.round.events[number];
+    fn push(&self, integrand: &Integrand, records: &Records, event: &Event, to: &mut Vec<u8>) {
         let element = event.element as usize;
         let source = &integrand.sources[event.source as usize];
         let partons = &integrand.groups[source.group].partons[event.partons as usize];
@@ -1153,12 +1161,8 @@ impl RecordWriter {
         let count = own.clone().count();
         let drawn = ((event.process * count as f64) as usize).min(count - 1);
         let codes = own.nth(drawn).expect("one of them");
-        let Choice {
-            helicity,
-            color,
-            diagram,
-        } = records.choices[number];
-        let choice = [helicity, color, diagram].map(|number| number as usize);
+        let choice = event.choice.expect("choices are made with the records");
+        let choice = choice.map(|number| number as usize);
         let weight = event.weight * records.unit / event.bias;
         let completer = &self.completers[element];
         let (number, alpha) = (element as i32 + 1, self.alpha_qed);

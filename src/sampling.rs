@@ -700,27 +700,6 @@ enum Wanted<'a> {
     ChoicesAndLeadingColor(&'a mut [f64]),
 }
 
-/// The choices for an event, counted from 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Choice {
-    /// The row of the helicity table.
-    pub helicity: i32,
-    /// The colour flow, among those that the diagram allows.
-    pub color: i32,
-    /// The diagram.
-    pub diagram: i32,
-}
-
-impl From<[i32; 3]> for Choice {
-    fn from([helicity, color, diagram]: [i32; 3]) -> Choice {
-        Choice {
-            helicity,
-            color,
-            diagram,
-        }
-    }
-}
-
 impl Elements {
     /// Prepares matrix elements in the order of their numbers; `diagrams` for [`Elements::choose`].
     ///
@@ -817,79 +796,56 @@ impl Elements {
         (!frame.is_empty()).then_some(frame)
     }
 
-    /// Chooses helicities, colour flows and diagrams of events, in the frames in which they are evaluated, from three
-    /// random numbers in (0, 1) for each.
-    ///
-    /// # Errors
-    /// A matrix element cannot be evaluated.
-    pub fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<Choice>> {
-        let made = events.iter().map(|event| event.choice);
-        let mut found: Vec<Choice> = made.map(|made| made.unwrap_or_default().into()).collect();
-        for element in 0..self.samplers.len() {
-            let own = |&event: &usize| {
-                events[event].element as usize == element && events[event].choice.is_none()
-            };
-            let own: Vec<usize> = (0..events.len()).filter(own).collect();
-            let legs = self.samplers[element].legs();
-            let mut momenta = Vec::with_capacity(own.len() * 4 * legs);
-            let mut numbers = [const { Vec::new() }; 3];
-            self.g_s.clear();
-            let mut diagrams = Vec::new();
-            for &event in &own {
-                let mut momenta_at_rest = at_rest(&events[event].momenta);
-                if let Some(frame) = self.frame(element) {
-                    to_rest_of(&mut momenta_at_rest, frame);
-                }
-                momenta.extend(momenta_at_rest[self.before[element]..].as_flattened());
-                diagrams.extend(events[event].diagram.map(|diagram| diagram as i32));
-                self.g_s.push(g_s(events[event].alpha_s));
-                for (to, &number) in numbers.iter_mut().zip(&random[event]) {
-                    to.push(number);
-                }
+    /// Chooses helicities, colour flows and diagrams of events of a matrix element, in the frame in which it is evaluated.
+    fn choose_one(&mut self, element: usize, events: &mut [&mut Event]) -> Result<()> {
+        let (count, legs) = (events.len(), self.samplers[element].legs());
+        let mut momenta = Vec::with_capacity(count * 4 * legs);
+        let mut numbers = [const { Vec::new() }; 3];
+        self.g_s.clear();
+        for event in &*events {
+            let mut momenta_at_rest = at_rest(&event.momenta);
+            if let Some(frame) = self.frame(element) {
+                to_rest_of(&mut momenta_at_rest, frame);
             }
-            let mut squared = vec![0.0; own.len()];
-            let random = [&numbers[0][..], &numbers[1], &numbers[2]];
-            let momenta = Momenta::rows(&momenta, legs);
-            // Clustered events have the diagram of their channel, and the colour flows that it allows.
-            let mut given = (diagrams.len() == own.len()).then_some(diagrams);
-            self.run(
-                element,
-                momenta,
-                random,
-                given.as_deref(),
-                Wanted::Choices,
-                &mut squared,
-            )?;
-            let factors = self.factors.clone();
-            let factors = factors.get(element).and_then(Option::as_ref);
-            if let (None, Some(factors)) = (&given, factors) {
-                let counts = factors.of_channels(&points_of(&own, events), &self.amp2);
-                let of_events = counts.chunks_exact(factors.count()).zip(random[2]);
-                let of_channels =
-                    of_events.map(|(counts, &number)| factors.draw_diagram(counts, number) as i32);
-                let of_channels: Vec<i32> = of_channels.collect();
-                let channels = Some(&of_channels[..]);
-                self.run(
-                    element,
-                    momenta,
-                    random,
-                    channels,
-                    Wanted::Choices,
-                    &mut squared,
-                )?;
-                given = Some(of_channels);
-            }
-            let [helicity, color, diagram] = &self.choices;
-            let diagram = given.as_deref().unwrap_or(diagram);
-            for (place, event) in own.into_iter().enumerate() {
-                found[event] = Choice {
-                    helicity: helicity[place],
-                    color: color[place],
-                    diagram: diagram[place],
-                };
+            momenta.extend(momenta_at_rest[self.before[element]..].as_flattened());
+            self.g_s.push(g_s(event.alpha_s));
+            for (to, number) in numbers.iter_mut().zip(random_choices(event)) {
+                to.push(number);
             }
         }
-        Ok(found)
+        let mut squared = vec![0.0; count];
+        let random = numbers.each_ref().map(Vec::as_slice);
+        let momenta = Momenta::rows(&momenta, legs);
+        // Clustered events have the diagram of their channel, and the colour flows that it allows.
+        let mut given = diagrams(events);
+        let wanted = Wanted::Choices;
+        self.run(
+            element,
+            momenta,
+            random,
+            given.as_deref(),
+            wanted,
+            &mut squared,
+        )?;
+        let factors = self.factors.clone();
+        let factors = factors.get(element).and_then(Option::as_ref);
+        if let (None, Some(factors)) = (&given, factors) {
+            let counts = factors.of_channels(&points_of(events), &self.amp2);
+            let of_events = counts.chunks_exact(factors.count()).zip(random[2]);
+            let of_channels =
+                of_events.map(|(counts, &number)| factors.draw_diagram(counts, number) as i32);
+            let of_channels: Vec<i32> = of_channels.collect();
+            let channels = Some(&of_channels[..]);
+            let wanted = Wanted::Choices;
+            self.run(element, momenta, random, channels, wanted, &mut squared)?;
+            given = Some(of_channels);
+        }
+        let [helicity, color, diagram] = &self.choices;
+        let diagram = given.as_deref().unwrap_or(diagram);
+        for (place, event) in events.iter_mut().enumerate() {
+            event.choice = Some([helicity[place], color[place], diagram[place]]);
+        }
+        Ok(())
     }
 
     /// Sets the corrections of events of a matrix element that has an approximation, and makes their choices.
@@ -905,10 +861,7 @@ impl Elements {
                 numbers.push(number);
             }
         }
-        let diagrams = events
-            .iter()
-            .map(|event| event.diagram.map(|diagram| diagram as i32));
-        let diagrams: Option<Vec<i32>> = diagrams.collect();
+        let diagrams = diagrams(events);
         let (mut squared, mut leading) = (vec![0.0; count], vec![0.0; count]);
         let momenta = Momenta::rows(&momenta, legs);
         let random = random.each_ref().map(Vec::as_slice);
@@ -1086,19 +1039,34 @@ fn in_rest_of(points: &Rows, legs: usize, frame: &[usize]) -> Rows {
 }
 
 /// Returns the momenta of some events as points.
-fn points_of(own: &[usize], events: &[&Event]) -> Rows {
-    let legs = own.first().map_or(0, |&event| events[event].momenta.len());
-    let mut points = Rows::new(4 * legs, own.len());
-    for (place, &event) in own.iter().enumerate() {
-        for (row, number) in at_rest(&events[event].momenta)
-            .as_flattened()
-            .iter()
-            .enumerate()
-        {
+fn points_of(events: &[&mut Event]) -> Rows {
+    let legs = events.first().map_or(0, |event| event.momenta.len());
+    let mut points = Rows::new(4 * legs, events.len());
+    for (place, event) in events.iter().enumerate() {
+        let momenta = at_rest(&event.momenta);
+        for (row, number) in momenta.as_flattened().iter().enumerate() {
             points.row_mut(row)[place] = *number;
         }
     }
     points
+}
+
+/// Returns the diagrams of the channels in which events were clustered.
+fn diagrams(events: &[&mut Event]) -> Option<Vec<i32>> {
+    let of = events.iter().map(|event| event.diagram);
+    of.map(|diagram| Some(diagram? as i32)).collect()
+}
+
+/// Groups the selected events by matrix element.
+fn by_element<'a>(
+    events: &'a mut [&mut Event],
+    selected: impl Fn(&Event) -> bool,
+) -> BTreeMap<usize, Vec<&'a mut Event>> {
+    let mut found: BTreeMap<usize, Vec<&mut Event>> = BTreeMap::new();
+    for event in events.iter_mut().filter(|event| selected(event)) {
+        found.entry(event.element as usize).or_default().push(event);
+    }
+    found
 }
 
 impl MatrixElementSource for Elements {
@@ -1169,13 +1137,18 @@ impl MatrixElementSource for Elements {
         self.corrects
     }
 
-    fn correct(&mut self, events: &mut [Event]) -> Result<(), Failure> {
-        for element in 0..self.approximations.len() {
-            let own = |event: &&mut Event| event.element as usize == element;
-            let mut own: Vec<&mut Event> = events.iter_mut().filter(own).collect();
-            if !own.is_empty() && self.approximations[element].is_some() {
+    fn correct(&mut self, events: &mut [&mut Event]) -> Result<(), Failure> {
+        for (element, mut own) in by_element(events, |_| true) {
+            if let Some(Some(_)) = self.approximations.get(element) {
                 self.correct_one(element, &mut own)?;
             }
+        }
+        Ok(())
+    }
+
+    fn choose(&mut self, events: &mut [&mut Event]) -> Result<(), Failure> {
+        for (element, mut own) in by_element(events, |event| event.choice.is_none()) {
+            self.choose_one(element, &mut own)?;
         }
         Ok(())
     }

@@ -12,11 +12,11 @@ use mebridge_densities::{Densities, Radiator, StrongCoupling};
 use mebridge_phasespace::Rows;
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
-use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{Beam, Failure, Integrand, PICOBARN, RunningCoupling};
 use mebridge_sampler::rounds::{self, Round, round};
 use mebridge_sampler::sums::Estimate;
 use mebridge_sampler::survey::{Survey, SurveySettings, survey};
+use mebridge_sampler::weigh::Weigh;
 use std::f64::consts::PI;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -641,13 +641,13 @@ fn events_of_other_beams_are_those_of_their_process() {
 fn events_are(common: &Common) {
     let mut run = Run::new("p p > t t~ j", common, jets);
     let survey = run.survey(settings(2000), 1);
-    let events = run.events(&survey, settings(2000), 1).events;
-    let random = vec![[0.3, 0.6, 0.9]; events.len()];
+    let mut events = run.events(&survey, settings(2000), 1).events;
     let mut evaluators = run.evaluators(1, true);
-    let each: Vec<&Event> = events.iter().collect();
-    let choices = evaluators[0].choose(&each, &random).expect("choices");
+    evaluators.choose(events.parts_mut()).expect("choices");
     let (mut exchanged, mut different) = (0, 0);
-    for (event, choice) in events.iter().zip(choices) {
+    for event in events.iter() {
+        let choice = event.choice.expect("it was made");
+        let [helicity, color, diagram] = choice.map(|number| number as usize);
         let group = run.integrand.sources[event.source as usize].group;
         let partons = &run.integrand.groups[group].partons[event.partons as usize];
         let p = &event.momenta;
@@ -673,9 +673,9 @@ fn events_are(common: &Common) {
         assert!(event.weight >= 1.0, "{event:?}");
         assert!((event.alpha_s - 0.118).abs() < 1e-12, "{event:?}");
         let process = run.bridges[event.element as usize].process();
-        assert!((choice.helicity as usize) < process.helicities.len());
-        assert!((choice.color as usize) < process.color_flows());
-        assert!((choice.diagram as usize) < process.diagrams as usize);
+        assert!(helicity < process.helicities.len());
+        assert!(color < process.color_flows());
+        assert!(diagram < process.diagrams as usize);
     }
     assert!(different > 200 && exchanged > 50, "{exchanged}");
     // Both orders of different partons are equally likely if the beams are alike.

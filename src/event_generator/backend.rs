@@ -9,20 +9,17 @@ use crate::gpu::{Background, Gpus};
 use crate::leading_color::LeadingColorBridge;
 use crate::process::Process;
 use crate::runtime::Switches;
-use crate::sampling::{Choice, Elements, Shares};
+use crate::sampling::{Elements, Shares};
 use crate::target::{self, Target};
 use mebridge_gpu_sampler::choose::Chooser;
 use mebridge_gpu_sampler::weigher::{Gpu, SamplerGpus};
 use mebridge_sampler::color_flows::ColorFlows;
-use mebridge_sampler::events::Event;
-use mebridge_sampler::handover::{Coming, Handover, WorkingEngine};
+use mebridge_sampler::handover::{Coming, Handover};
 use mebridge_sampler::integrand::Failure;
 use mebridge_sampler::parallel;
 use mebridge_sampler::weigh::Weigh;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Minimum number of events for each choosing thread.
-const MIN_EVENTS_PER_THREAD: usize = 512;
 /// Number of threads that choose on a GPU.
 const CHOOSERS: usize = 16;
 
@@ -61,22 +58,6 @@ impl Engine {
         }
     }
 
-    /// Chooses helicity, colour flow and diagram of events from three random numbers in (0, 1) for each.
-    pub(super) fn choose(
-        &mut self,
-        events: &[&Event],
-        random: &[[f64; 3]],
-    ) -> std::result::Result<Vec<Choice>, Failure> {
-        Ok(match self {
-            Engine::Threads(evaluators) => choose_on_threads(evaluators, events, random)?,
-            Engine::Gpus(gpus) => choose_on_gpus(gpus, events, random)?,
-            Engine::Starting(starting) => match starting.working()? {
-                WorkingEngine::First(evaluators) => choose_on_threads(evaluators, events, random)?,
-                WorkingEngine::Next(gpus) => choose_on_gpus(gpus, events, random)?,
-            },
-        })
-    }
-
     /// Waits for the kernels of GPUs.
     pub(super) fn wait(&mut self) -> std::result::Result<(), Failure> {
         match self {
@@ -84,26 +65,6 @@ impl Engine {
             Engine::Threads(_) | Engine::Gpus(_) => Ok(()),
         }
     }
-}
-
-fn choose_on_threads(
-    evaluators: &mut [Elements],
-    events: &[&Event],
-    random: &[[f64; 3]],
-) -> Result<Vec<Choice>> {
-    let least = MIN_EVENTS_PER_THREAD;
-    parallel::collect_parts(evaluators, events.len(), least, |one, part| {
-        one.choose(&events[part.clone()], &random[part])
-    })
-}
-
-fn choose_on_gpus(
-    gpus: &mut SamplerGpus,
-    events: &[&Event],
-    random: &[[f64; 3]],
-) -> Result<Vec<Choice>> {
-    let chosen = gpus.choose(events, random)?.into_iter();
-    Ok(chosen.map(Choice::from).collect())
 }
 
 /// GPUs whose kernels are being compiled, which takes seconds.

@@ -435,9 +435,7 @@ fn colour_sums_by_hipblas_are_those_of_the_cpu() {
         let result = answers(&blas);
         let over = !stand_in.has_failed();
         stand_in.fail(-1);
-        while compilers() > 0 {
-            std::thread::yield_now();
-        }
+        wait_for_compilers();
         let now = stand_in.number("stand_in_out");
         assert!(now <= left, "call {failed}: {now} things are left");
         left = now;
@@ -466,15 +464,16 @@ fn two_gpus_share_events() {
     compare(&process("g g > t t~"), Precision::Double, 1e-11, &both);
 }
 
-/// Threads that compile, which may have the last hold of programs.
-fn compilers() -> usize {
-    let tasks = std::fs::read_dir("/proc/self/task").expect("the threads of this program");
-    let names = tasks
-        .flatten()
-        .filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
-    names
-        .filter(|name| name.starts_with("mebridge-comp"))
-        .count()
+/// Waits until no thread compiles: it may have the last hold of programs.
+fn wait_for_compilers() {
+    let compiles = |task: std::fs::DirEntry| {
+        let name = std::fs::read_to_string(task.path().join("comm"));
+        name.is_ok_and(|name| name.starts_with("mebridge-comp"))
+    };
+    let tasks = || std::fs::read_dir("/proc/self/task").expect("the threads of this program");
+    while tasks().flatten().any(compiles) {
+        std::thread::yield_now();
+    }
 }
 
 /// Each call in turn fails: there is an error or the right answers, and nothing is left.
@@ -490,6 +489,7 @@ fn whatever_call_fails_nothing_is_left() {
         bridge.wait_for_compiler();
         run(&mut bridge, &points.events(true)).expect("answers")
     };
+    wait_for_compilers();
     assert_eq!(stand_in.number("stand_in_out"), 0);
     let (mut failed, mut errors, mut left) = (0, 0, 0);
     loop {
@@ -501,9 +501,7 @@ fn whatever_call_fails_nothing_is_left() {
         });
         let over = !stand_in.has_failed();
         stand_in.fail(-1);
-        while compilers() > 0 {
-            std::thread::yield_now();
-        }
+        wait_for_compilers();
         let call = stand_in.failed_call();
         // To release something the GPU has to be made current.
         if !["hipGetDevice", "hipSetDevice"].contains(&call.as_str()) {

@@ -72,7 +72,7 @@ fn made(text: &str, color: ColorTreatment, seed: u64, threads: usize) -> Made {
     let records = generator.round(&settings, 0).expect("events");
     let of_points = rounds::cross_section(&survey, [(EVENTS, &records.round.sums[..])]);
     let cross_section = CorrectionSums::total(&records.round.corrections).correct(of_points);
-    let mean = records.weights().sum::<f64>() / EVENTS as f64;
+    let mean = records.weights().iter().sum::<f64>() / EVENTS as f64;
     assert!((mean / cross_section.mean - 1.0).abs() < 1e-2, "{mean}");
     let mut spectra = vec![[[0.0; 2]; BINS]; 4];
     for (event, weight) in records.round.events.iter().zip(records.weights()) {

@@ -419,7 +419,8 @@ fn sources(open: &mut OpenEvents, call: Call) -> Result<Answer, Failure> {
             let made = generator.round(&settings, number)?;
             generator.append(&made, &file)?;
             if let Some(file) = scales {
-                let scales = made.round.events.iter().flat_map(|event| event.scales);
+                let scales = made.round.events.map(|event| event.scales);
+                let scales = scales.into_iter().flatten();
                 let bytes: Vec<u8> = scales.flat_map(f64::to_le_bytes).collect();
                 append(&file, &bytes)?;
             }

@@ -4,8 +4,9 @@ use mebridge_backend::DeviceSession;
 use mebridge_backend::sample::{DeviceSample, Strides};
 use mebridge_driver::{Buffer, Pinned, Stream};
 use mebridge_gpu::ModuleCache;
-use mebridge_sampler::events::{Event, at_rest};
+use mebridge_sampler::events::{Event, at_rest, random_choices};
 use mebridge_support::error::Result;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Maximum number of events per launch.
@@ -22,15 +23,6 @@ pub enum Wanted {
     Choices,
     /// Choices, and the ratio of |M|^2 to the same at leading colour.
     Corrections,
-}
-
-/// What was evaluated for an event.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ChosenEvent {
-    /// The row of the helicity table, the colour flow and the diagram, all counted from 0.
-    pub choice: [i32; 3],
-    /// The ratio, if wanted.
-    pub correction: f64,
 }
 
 /// Makes the choices on one GPU.
@@ -67,53 +59,50 @@ impl Chooser {
         })
     }
 
-    /// Evaluates events of one matrix element, from three random numbers in (0, 1) for each.
+    /// Makes the choices of those events that are `selected`, and with [`Wanted::Corrections`] sets their corrections.
     ///
     /// # Errors
-    /// The matrix element cannot be evaluated.
+    /// A matrix element cannot be evaluated.
     pub fn choose(
         &mut self,
-        element: usize,
-        events: &[(&Event, [f64; 3])],
-        wanted: Wanted,
-    ) -> Result<Vec<ChosenEvent>> {
-        let mut found = Vec::with_capacity(events.len());
-        for some in events.chunks(LAUNCH) {
-            self.launch(element, some, wanted)?;
-            let count = some.len();
-            let (squares, choices) = self.answers[..ANSWERS * count].split_at(16 * count);
-            let (squares, choices) = (squares.as_chunks::<8>().0, choices.as_chunks::<4>().0);
-            found.extend((0..count).map(|event| {
-                let [squared, leading] =
-                    [0, 1].map(|row| f64::from_ne_bytes(squares[row * count + event]));
-                ChosenEvent {
-                    choice: [0, 1, 2].map(|row| i32::from_ne_bytes(choices[row * count + event])),
-                    correction: match wanted {
-                        Wanted::Choices => 1.0,
-                        Wanted::Corrections => squared / leading,
-                    },
-                }
-            }));
-        }
-        Ok(found)
-    }
-
-    fn launch(
-        &mut self,
-        element: usize,
-        events: &[(&Event, [f64; 3])],
+        events: &mut [&mut Event],
+        selected: impl Fn(&Event) -> bool,
         wanted: Wanted,
     ) -> Result<()> {
+        let mut of_elements: BTreeMap<u32, Vec<&mut Event>> = BTreeMap::new();
+        for event in events.iter_mut().filter(|event| selected(event)) {
+            of_elements.entry(event.element).or_default().push(event);
+        }
+        for (element, mut own) in of_elements {
+            for some in own.chunks_mut(LAUNCH) {
+                self.launch(element as usize, some, wanted)?;
+                let count = some.len();
+                let (squares, choices) = self.answers[..ANSWERS * count].split_at(16 * count);
+                let (squares, choices) = (squares.as_chunks::<8>().0, choices.as_chunks::<4>().0);
+                for (place, event) in some.iter_mut().enumerate() {
+                    let choice = |row: usize| i32::from_ne_bytes(choices[row * count + place]);
+                    event.choice = Some([0, 1, 2].map(choice));
+                    if wanted == Wanted::Corrections {
+                        let square = |row: usize| f64::from_ne_bytes(squares[row * count + place]);
+                        event.correction = square(0) / square(1);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn launch(&mut self, element: usize, events: &[&mut Event], wanted: Wanted) -> Result<()> {
         let count = events.len();
-        let legs = events[0].0.momenta.len();
+        let legs = events[0].momenta.len();
         let (numbers, _) = self.given.as_chunks_mut::<8>();
         let (momenta, rows) = numbers.split_at_mut(4 * legs * count);
-        for (place, (event, random)) in events.iter().enumerate() {
+        for (place, event) in events.iter().enumerate() {
             let to = &mut momenta[4 * legs * place..][..4 * legs];
             for (to, number) in to.iter_mut().zip(at_rest(&event.momenta).as_flattened()) {
                 *to = number.to_ne_bytes();
             }
-            let &[helicity, color, diagram] = random;
+            let [helicity, color, diagram] = random_choices(event);
             for (row, number) in [event.alpha_s, helicity, color, diagram]
                 .into_iter()
                 .enumerate()

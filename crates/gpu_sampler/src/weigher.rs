@@ -7,7 +7,7 @@
 //! modulo the number of GPUs; results do not depend on this number.
 
 use crate::arguments::{BlockSums, HarvestArguments, RunHead};
-use crate::choose::{Chooser, ChosenEvent, Wanted};
+use crate::choose::{Chooser, Wanted};
 use crate::flows::{self, FlowTables};
 use crate::harvest::Kernels;
 use crate::points::PointDrawer;
@@ -20,18 +20,17 @@ use mebridge_driver::{Buffer, Driver, Pinned, Pointer, Stream};
 use mebridge_gpu::{CompilationUnit, DeviceStructure, ModuleCache};
 use mebridge_sampler::blocks::{Block, GridInput};
 use mebridge_sampler::color_flows::ColorFlows;
-use mebridge_sampler::events::{Event, random_choices};
+use mebridge_sampler::events::Event;
 use mebridge_sampler::grid::{self, Training};
 use mebridge_sampler::integrand::{Failure, Integrand};
 use mebridge_sampler::leave_out::{self, TrialPoints};
 use mebridge_sampler::parallel;
 use mebridge_sampler::sums::WeightSums;
 use mebridge_sampler::unweight::{self, Spectrum};
-use mebridge_sampler::weigh::{DrawnEvents, TrainingData, Weigh};
+use mebridge_sampler::weigh::{DrawnEvents, TrainingData, Weigh, change_events};
 use mebridge_support::error::{Error, Result};
 use mebridge_support::signals;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::{Arc, mpsc};
 use std::thread::Builder;
@@ -267,54 +266,6 @@ impl SamplerGpus {
     pub fn with_launches_of(mut self, blocks: usize) -> SamplerGpus {
         self.launch = blocks;
         self
-    }
-
-    /// Chooses helicity, colour flow and diagram of events that have no choice yet, from three random numbers in (0, 1)
-    /// for each.
-    ///
-    /// # Errors
-    /// A matrix element cannot be evaluated.
-    pub fn choose(&mut self, events: &[&Event], random: &[[f64; 3]]) -> Result<Vec<[i32; 3]>> {
-        let numbered = events.iter().zip(random).enumerate();
-        let left = numbered.filter(|(_, (event, _))| event.choice.is_none());
-        let (places, left): (Vec<usize>, Vec<_>) = left
-            .map(|(place, (&event, &random))| (place, (event, random)))
-            .unzip();
-        let mut found: Vec<[i32; 3]> = events
-            .iter()
-            .map(|event| event.choice.unwrap_or_default())
-            .collect();
-        let chosen = self.chosen(&left, Wanted::Choices)?;
-        for (place, chosen) in places.into_iter().zip(chosen) {
-            found[place] = chosen.choice;
-        }
-        Ok(found)
-    }
-
-    /// Evaluates events with all choosers, each for a part of the events.
-    fn chosen(
-        &mut self,
-        events: &[(&Event, [f64; 3])],
-        wanted: Wanted,
-    ) -> Result<Vec<ChosenEvent>> {
-        let each = |chooser: &mut Chooser, part: Range<usize>| {
-            let events = &events[part];
-            let mut of_elements: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-            for (place, (event, _)) in events.iter().enumerate() {
-                of_elements.entry(event.element).or_default().push(place);
-            }
-            let mut found = vec![ChosenEvent::default(); events.len()];
-            for (element, places) in of_elements {
-                let own: Vec<_> = places.iter().map(|&place| events[place]).collect();
-                let chosen = chooser.choose(element as usize, &own, wanted)?;
-                for (place, chosen) in places.into_iter().zip(chosen) {
-                    found[place] = chosen;
-                }
-            }
-            Ok(found)
-        };
-        let least = MIN_EVENTS_PER_THREAD;
-        parallel::collect_parts(&mut self.choosers, events.len(), least, each)
     }
 
     /// Runs all stages of all launches, and passes each slot with its blocks to `take` when it has finished.
@@ -955,19 +906,23 @@ impl Weigh for SamplerGpus {
     }
 
     fn correct(&mut self, parts: &mut [Vec<Event>]) -> std::result::Result<(), Failure> {
-        let starts = self.flows.words[..self.flows.elements].to_vec();
+        let starts = &self.flows.words[..self.flows.elements];
         let has_flows = |event: &Event| {
             let start = starts.get(event.element as usize);
             start.is_some_and(|&start| start != flows::NONE)
         };
-        let events = parts.iter().flatten().filter(|&event| has_flows(event));
-        let events: Vec<_> = events.map(|event| (event, random_choices(event))).collect();
-        let chosen = self.chosen(&events, Wanted::Corrections)?;
-        let events = parts.iter_mut().flatten().filter(|event| has_flows(event));
-        for (event, chosen) in events.zip(chosen) {
-            event.correction = chosen.correction;
-            event.choice = Some(chosen.choice);
-        }
+        let correct = |chooser: &mut Chooser, events: &mut [&mut Event]| {
+            chooser.choose(events, has_flows, Wanted::Corrections)
+        };
+        change_events(&mut self.choosers, parts, MIN_EVENTS_PER_THREAD, correct)?;
+        Ok(())
+    }
+
+    fn choose(&mut self, parts: &mut [Vec<Event>]) -> std::result::Result<(), Failure> {
+        let choose = |chooser: &mut Chooser, events: &mut [&mut Event]| {
+            chooser.choose(events, |event| event.choice.is_none(), Wanted::Choices)
+        };
+        change_events(&mut self.choosers, parts, MIN_EVENTS_PER_THREAD, choose)?;
         Ok(())
     }
 }

@@ -178,16 +178,7 @@ impl Event {
     /// Appends its particles in the format of a record.
     pub fn push_particles(&self, to: &mut Vec<u8>) {
         for particle in &self.particles {
-            for value in particle.integers() {
-                to.extend_from_slice(&value.to_le_bytes());
-            }
-            for value in particle
-                .momentum
-                .into_iter()
-                .chain([particle.lifetime, particle.spin])
-            {
-                to.extend_from_slice(&value.to_le_bytes());
-            }
+            to.extend_from_slice(&particle.bytes());
         }
     }
 
@@ -242,6 +233,21 @@ impl Particle {
     pub(crate) fn integers(&self) -> [i32; 6] {
         let ([first, last], [color, anti_color]) = (self.mothers, self.colors);
         [self.pdg, self.status, first, last, color, anti_color]
+    }
+
+    /// Returns it in the format of a record.
+    fn bytes(&self) -> [u8; crate::PARTICLE] {
+        let mut bytes = [0; crate::PARTICLE];
+        let (integers, reals) = bytes.split_at_mut(size_of_val(&self.integers()));
+        for (to, value) in integers.as_chunks_mut().0.iter_mut().zip(self.integers()) {
+            *to = value.to_le_bytes();
+        }
+        let [x, y, z, energy, mass] = self.momentum;
+        let values = [x, y, z, energy, mass, self.lifetime, self.spin];
+        for (to, value) in reals.as_chunks_mut().0.iter_mut().zip(values) {
+            *to = value.to_le_bytes();
+        }
+        bytes
     }
 
     /// Returns (E, px, py, pz) in GeV.

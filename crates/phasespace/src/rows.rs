@@ -63,6 +63,7 @@ impl Rows {
     }
 
     /// A row.
+    #[inline]
     pub fn row(&self, row: usize) -> &[f64] {
         &self.numbers()[row * self.stride()..][..self.points]
     }

@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 const AT_ONCE: usize = 1000;
 /// Number of events per member of a compressed file.
 const MEMBER: usize = 10_000;
-/// The default compression level of `gzip`.
-pub const LEVEL: u32 = 6;
+/// The compression level. Files are as large as those of `gzip` by default, which is its level 6, and take two thirds of
+/// the time of that level here.
+pub const LEVEL: u32 = 5;
 const END: &[u8] = b"</event>\n";
 const PROTON: i32 = 2212;
 

@@ -335,14 +335,11 @@ impl<'a> Maker<'a> {
                 self.weigh(&output, &made, &bytes)?;
             }
         }
-        let weights: Vec<f64> = made.weights().collect();
+        let weights = made.weights();
         let counted = biased(&made.round.sums);
         let weights = match counted.is_empty() {
             true => RoundWeights::read(&output, &weights)?,
-            false => {
-                let drawn: Vec<f64> = made.biased_weights().collect();
-                RoundWeights::of_biased(&output, &weights, &drawn, made.unit)?
-            }
+            false => RoundWeights::of_biased(&output, &weights, &made.biased_weights(), made.unit)?,
         };
         let of_sources = made.round.events.of_sources(made.round.sums.len());
         let channels = made
@@ -401,8 +398,8 @@ impl<'a> Maker<'a> {
     fn weigh(&mut self, output: &Path, made: &Records, bytes: &[u8]) -> Result<()> {
         let ExtraValues { ratios, densities } = &mut self.further;
         let threads = self.description.threads;
-        let (count, events) = (made.round.events.len(), || made.round.events.iter());
-        let scales: Vec<[f64; 3]> = events().map(|event| event.scales).collect();
+        let events = &made.round.events;
+        let scales = events.map(|event| event.scales);
         let of = RoundEvents {
             records: made,
             bytes,
@@ -410,20 +407,18 @@ impl<'a> Maker<'a> {
         };
         if let Some(ratios) = ratios {
             let found = ratios(&of)?;
-            let columns = found.len().checked_div(count).unwrap_or(0);
+            let columns = found.len().checked_div(events.len()).unwrap_or(0);
             records::write_doubles(&records::ratios(output), &found, columns, threads)?;
         }
         if let Some(densities) = densities {
-            let first: Vec<[f64; 3]> = events().map(first_scales).collect();
+            let first = events.map(first_scales);
             let factors = densities(&RoundEvents {
                 scales: &first,
                 ..of
             })?;
-            let rows = events().zip(factors).flat_map(|(event, factor)| {
-                let weight = event.matched.as_ref().map_or(1.0, |of| of.weight);
-                let [a, b, c] = event.scales;
-                [a, b, c, weight * factor]
-            });
+            let weights = events.map(|event| event.matched.as_ref().map_or(1.0, |of| of.weight));
+            let rows = scales.iter().zip(weights).zip(factors);
+            let rows = rows.flat_map(|((&[a, b, c], weight), factor)| [a, b, c, weight * factor]);
             let rows: Vec<f64> = rows.collect();
             records::write_doubles(&records::scales(output), &rows, 4, threads)?;
         }

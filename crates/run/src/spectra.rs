@@ -425,11 +425,13 @@ fn around_zero(values: &[f64]) -> [f64; 2] {
 
 /// Returns the value below which this share of the values lies, interpolated linearly between neighbours.
 fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
     let place = share * (values.len() - 1) as f64;
-    let below = values[place as usize];
-    let above = values[place.ceil() as usize];
-    below + (above - below) * place.fract()
+    let (_, &mut below, larger) = values.select_nth_unstable_by(place as usize, f64::total_cmp);
+    let above = larger.iter().copied().fold(f64::INFINITY, f64::min);
+    match place.fract() {
+        0.0 => below,
+        share => below + (above - below) * share,
+    }
 }
 
 /// Rounds a bin width up; the minimum is for values that are all 0.

@@ -4,6 +4,8 @@ use super::parallel;
 use super::random::Philox;
 use mebridge_phasespace::clustering::Matched;
 use mebridge_phasespace::{Layout, Rows};
+use mebridge_support::memory::prefetch;
+use std::ops::Range;
 
 /// An event, with its legs in the order of its matrix element.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +25,8 @@ pub struct Event {
     pub weight: f64,
     /// The ratio of |M|^2 to the approximation by which the point was weighed; 1 without one.
     pub correction: f64,
-    /// Helicity, colour flow and diagram, from 0, if they were drawn with the correction.
+    /// The row of the helicity table, the colour flow among those that the diagram allows, and the diagram, counted from 0,
+    /// once they are chosen.
     pub choice: Option<[i32; 3]>,
     /// Bias of the caller; 1 without one.
     pub bias: f64,
@@ -44,8 +47,7 @@ pub struct Event {
     pub matched: Option<Box<Matched>>,
 }
 
-/// Returns the random numbers in (0, 1) that choose the helicity, the colour flow and the diagram of an event that is
-/// corrected: the same for the event in any block.
+/// Returns the random numbers in (0, 1) that choose the helicity, the colour flow and the diagram of an event.
 pub fn random_choices(event: &Event) -> [f64; 3] {
     let philox = Philox {
         seed: event.process.to_bits(),
@@ -86,6 +88,7 @@ pub enum LegMomenta {
 impl std::ops::Deref for LegMomenta {
     type Target = [[f64; 4]];
 
+    #[inline]
     fn deref(&self) -> &[[f64; 4]] {
         match self {
             LegMomenta::Few(momenta, legs) => &momenta[..*legs],
@@ -127,6 +130,9 @@ impl FromIterator<[f64; 4]> for LegMomenta {
     }
 }
 
+/// Number of events by which loading is ahead: the time to load one from memory.
+const AHEAD: usize = 8;
+
 /// The events of a round in mixed order. The millions of events stay where they were made.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
@@ -160,15 +166,40 @@ impl Events {
         }
     }
 
+    /// Returns the events as they are stored, among them those that were not kept.
+    pub fn parts_mut(&mut self) -> &mut [Vec<Event>] {
+        &mut self.parts
+    }
+
     /// Iterates over the events.
     pub fn iter(&self) -> impl Iterator<Item = &Event> {
-        (0..self.len()).map(|event| &self[event])
+        self.range(0..self.len())
+    }
+
+    /// Iterates over those events of a range that exist. Neighbours are far from each other in memory, so the next ones
+    /// are loaded meanwhile.
+    pub fn range(&self, range: Range<usize>) -> impl Iterator<Item = &Event> {
+        (range.start..range.end.min(self.len())).map(|event| self.get(event))
+    }
+
+    /// Collects a property of each event, in their order.
+    pub fn map<R: Send>(&self, property: impl Fn(&Event) -> R + Sync) -> Vec<R> {
+        let property = |event: usize| property(self.get(event));
+        parallel::map(self.threads, self.len(), property)
+    }
+
+    /// Returns an event, while one of the next is loaded.
+    fn get(&self, event: usize) -> &Event {
+        if event + AHEAD < self.len() {
+            prefetch(&self[event + AHEAD]);
+        }
+        &self[event]
     }
 
     /// Returns the number of events of each source.
     pub fn of_sources(&self, sources: usize) -> Vec<u64> {
         let mut counts = vec![0; sources];
-        for source in parallel::map(self.threads, self.len(), |event| self[event].source) {
+        for source in self.map(|event| event.source) {
             counts[source as usize] += 1;
         }
         counts

@@ -168,4 +168,11 @@ impl<A: Weigh, B: Weigh> Weigh for Handover<A, B> {
             WorkingEngine::Next(next) => next.correct(parts),
         }
     }
+
+    fn choose(&mut self, parts: &mut [Vec<Event>]) -> Result<(), Failure> {
+        match self.working()? {
+            WorkingEngine::First(first) => first.choose(parts),
+            WorkingEngine::Next(next) => next.choose(parts),
+        }
+    }
 }

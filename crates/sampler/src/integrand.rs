@@ -68,7 +68,15 @@ pub trait MatrixElementSource {
     ///
     /// # Errors
     /// |M|^2 cannot be evaluated.
-    fn correct(&mut self, _events: &mut [Event]) -> Result<(), Failure> {
+    fn correct(&mut self, _events: &mut [&mut Event]) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Chooses helicity, colour flow and diagram of events that have no choice yet.
+    ///
+    /// # Errors
+    /// A matrix element cannot be evaluated.
+    fn choose(&mut self, _events: &mut [&mut Event]) -> Result<(), Failure> {
         Ok(())
     }
 }

@@ -19,7 +19,9 @@ use super::sums::{Estimate, WeightSums, is_usable};
 use super::survey::{self, NoEvents, Survey, SurveySettings, SurveyedSource, whole_registers};
 use super::unweight::{Spectrum, event_weight, is_event, thresholds};
 use super::weigh::Weigh;
+use mebridge_support::sync::lock;
 use serde::{Deserialize, Serialize};
+use std::sync::Mutex;
 
 /// Events, and the weights of their points.
 #[derive(Clone, Debug, Default)]
@@ -157,7 +159,9 @@ pub fn round<W: Weigh + ?Sized>(
     }
     let mut drawn = vec![0; known.len()];
     let mut sums = vec![WeightSums::default(); known.len()];
+    // The events of a source in each.
     let mut found: Vec<Vec<Event>> = Vec::new();
+    let mut selected_by = vec![0.0; known.len()];
     let threads = weigher.threads();
     let (mut first, mut unusable, mut most) = (true, 0, None);
     loop {
@@ -178,14 +182,18 @@ pub fn round<W: Weigh + ?Sized>(
             let more = blocks(source, grid, of(source), from as u64, until - from);
             plan.extend(more.map(|block| block.with_numbers(flow.as_ref().into())));
         }
-        // Selects again among earlier points with the current thresholds.
+        // Selects again among earlier points where the threshold has changed.
         parallel::for_each(threads, &mut found, |part| {
-            part.retain(|event| {
-                let source = event.source as usize;
-                let number = of(source).number(event.point, ACCEPTANCE);
-                is_event(event.weight, number, thresholds[source])
-            });
+            let source = source_of(part);
+            if thresholds[source] != selected_by[source] {
+                part.retain(|event| {
+                    let number = of(source).number(event.point, ACCEPTANCE);
+                    is_event(event.weight, number, thresholds[source])
+                });
+            }
         });
+        found.retain(|part| !part.is_empty());
+        selected_by.clone_from(&thresholds);
         let drawn_before = found.len();
         weigher.draw(integrand, &plan, &thresholds, &mut |one| {
             let source = one.source;
@@ -202,15 +210,13 @@ pub fn round<W: Weigh + ?Sized>(
         if approximates {
             let latest = &mut found[drawn_before..];
             weigher.correct(latest)?;
-            for event in latest.iter_mut().flatten() {
-                if !is_usable(event.correction) {
-                    (event.correction, unusable) = (0.0, unusable + 1);
-                }
-                ratios.add(&[event.correction]);
+            for one in corrected(threads, latest, &thresholds)? {
+                unusable += one.unusable;
+                ratios.merge(&one.ratios);
                 if first {
-                    let source = event.source as usize;
-                    let weight = event_weight(event.weight, thresholds[source]).abs();
-                    corrections[source].add(weight, event.correction);
+                    for [weight, correction] in one.weights {
+                        corrections[one.source].add(weight, correction);
+                    }
                 }
             }
             let excess = EXCESS_OF_RATIOS * settings.overweight;
@@ -223,7 +229,11 @@ pub fn round<W: Weigh + ?Sized>(
             is_event(event.correction, number, ratio_threshold)
         };
         let count: usize = match approximates {
-            true => found.iter().flatten().filter(|event| stays(event)).count(),
+            true => {
+                let count = |part: usize| found[part].iter().filter(|event| stays(event)).count();
+                let counts = parallel::map_large(threads, found.len(), count);
+                counts.into_iter().sum()
+            }
             false => found.iter().map(Vec::len).sum(),
         };
         let mut done = count as u64 >= events;
@@ -240,7 +250,7 @@ pub fn round<W: Weigh + ?Sized>(
         }
         if done {
             if approximates {
-                found.iter_mut().for_each(|part| part.retain(stays));
+                parallel::for_each(threads, &mut found, |part| part.retain(stays));
             }
             break;
         }
@@ -263,6 +273,48 @@ pub fn round<W: Weigh + ?Sized>(
         unusable,
         corrections,
     })
+}
+
+/// What the corrections of the events of a source say.
+struct CorrectedEvents {
+    source: usize,
+    ratios: Spectrum,
+    /// The weight of each event by the threshold, and its ratio of |M|^2 to the approximation.
+    weights: Vec<[f64; 2]>,
+    unusable: u64,
+}
+
+/// Collects the corrections of the events of each part, and sets unusable ones to 0.
+fn corrected(
+    threads: usize,
+    parts: &mut [Vec<Event>],
+    thresholds: &[f64],
+) -> Result<Vec<CorrectedEvents>, Failure> {
+    let parts: Vec<Mutex<&mut Vec<Event>>> = parts.iter_mut().map(Mutex::new).collect();
+    parallel::collect(threads, parts.len(), |number| {
+        let part = &mut **lock(&parts[number]);
+        let source = source_of(part);
+        let mut one = CorrectedEvents {
+            source,
+            ratios: Spectrum::default(),
+            weights: Vec::with_capacity(part.len()),
+            unusable: 0,
+        };
+        for event in part {
+            if !is_usable(event.correction) {
+                (event.correction, one.unusable) = (0.0, one.unusable + 1);
+            }
+            one.ratios.add(&[event.correction]);
+            let weight = event_weight(event.weight, thresholds[source]).abs();
+            one.weights.push([weight, event.correction]);
+        }
+        Ok(one)
+    })
+}
+
+/// Returns the source of the events of a part of a round.
+fn source_of(part: &[Event]) -> usize {
+    part.first().map_or(0, |event| event.source as usize)
 }
 
 /// Largest excess of ratios in units of `overweight`. They are close to each other, so that a larger one would give many

@@ -86,6 +86,53 @@ pub trait Weigh {
     fn correct(&mut self, _: &mut [Vec<Event>]) -> Result<(), Failure> {
         Ok(())
     }
+
+    /// Chooses helicity, colour flow and diagram of events that have no choice yet, by
+    /// [`random_choices`](super::events::random_choices).
+    ///
+    /// # Errors
+    /// A matrix element cannot be evaluated.
+    fn choose(&mut self, parts: &mut [Vec<Event>]) -> Result<(), Failure>;
+}
+
+/// Number of pieces for each worker that changes events: matrix elements take unequal times.
+const PIECES_PER_WORKER: usize = 4;
+
+/// Lets each worker, of which each evaluates matrix elements, change some of the events at a time, and no fewer than
+/// `least`.
+///
+/// # Errors
+/// A matrix element cannot be evaluated.
+pub fn change_events<W: Send, E: Send>(
+    workers: &mut [W],
+    parts: &mut [Vec<Event>],
+    least: usize,
+    change: impl Fn(&mut W, &mut [&mut Event]) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let count: usize = parts.iter().map(Vec::len).sum();
+    let size = count.div_ceil(PIECES_PER_WORKER * workers.len()).max(least);
+    let mut pieces: Vec<Vec<&mut [Event]>> = Vec::new();
+    let mut room = 0;
+    for part in parts {
+        let mut rest = &mut part[..];
+        while !rest.is_empty() {
+            if room == 0 {
+                pieces.push(Vec::new());
+                room = size;
+            }
+            let (next, later) = rest.split_at_mut(room.min(rest.len()));
+            room -= next.len();
+            pieces.last_mut().expect("one was added").push(next);
+            rest = later;
+        }
+    }
+    let pieces: Vec<_> = pieces.into_iter().map(Mutex::new).collect();
+    let change = |worker: &mut W, number: usize| {
+        let piece = std::mem::take(&mut *lock(&pieces[number]));
+        let mut events: Vec<&mut Event> = piece.into_iter().flatten().collect();
+        change(worker, &mut events)
+    };
+    parallel::each(workers, pieces.len(), change, |()| ())
 }
 
 /// Training data from points of a source.
@@ -320,16 +367,13 @@ impl<S: MatrixElementSource + Send> Weigh for Vec<S> {
     }
 
     fn correct(&mut self, parts: &mut [Vec<Event>]) -> Result<(), Failure> {
-        let parts: Vec<Mutex<&mut [Event]>> = parts
-            .iter_mut()
-            .flat_map(|part| part.chunks_mut(CORRECTED))
-            .map(Mutex::new)
-            .collect();
-        let correct =
-            |evaluator: &mut S, number: usize| evaluator.correct(&mut lock(&parts[number]));
-        parallel::each(self, parts.len(), correct, |()| ())
+        change_events(self, parts, LEAST_CHANGED, S::correct)
+    }
+
+    fn choose(&mut self, parts: &mut [Vec<Event>]) -> Result<(), Failure> {
+        change_events(self, parts, LEAST_CHANGED, S::choose)
     }
 }
 
-/// Number of events that a thread corrects at a time.
-const CORRECTED: usize = 128;
+/// Minimum number of events that a thread corrects, or makes the choices of, at a time.
+const LEAST_CHANGED: usize = 128;

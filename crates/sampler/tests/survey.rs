@@ -251,6 +251,10 @@ impl Weigh for Counted {
         self.blocks.fetch_add(blocks.len(), Ordering::Relaxed);
         self.evaluators.draw(integrand, blocks, thresholds, take)
     }
+
+    fn choose(&mut self, parts: &mut [Vec<Event>]) -> Result<(), Failure> {
+        self.evaluators.choose(parts)
+    }
 }
 
 /// Events do not depend on when one engine takes over from another; and it does in the middle of what is weighed.

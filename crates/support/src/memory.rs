@@ -1,4 +1,4 @@
-//! Large blocks of memory.
+//! Large blocks of memory, and what is read from them in random order.
 
 /// Requests 2 MiB pages for memory that is large enough: fewer pages to set up, and fewer TLB entries. Must be called
 /// before the memory is written.
@@ -17,4 +17,21 @@ pub fn ask_for_large_pages<T>(memory: &mut [T]) {
         let whole = (bytes - skipped) / SMALL * SMALL;
         libc::madvise(first.add(skipped).cast(), whole, libc::MADV_HUGEPAGE);
     }
+}
+
+/// Lets the processor load a value into its cache, for a use that follows soon.
+#[inline]
+pub fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        const LINE: usize = 64;
+        let first = std::ptr::from_ref(value).cast::<i8>();
+        for offset in (0..size_of::<T>()).step_by(LINE) {
+            // SAFETY: this is a hint: it changes no memory, and is ignored where none is.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(offset)) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
 }
