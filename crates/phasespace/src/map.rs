@@ -1,6 +1,6 @@
 //! Maps between random numbers and invariants.
 
-use mebridge_simd::{Simd, functions};
+use mebridge_simd::{Operation, Simd, functions};
 
 /// The density of points in an invariant.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +24,48 @@ impl Map {
     /// Returns the invariant for a random number from 0 to 1, and its derivative by the random number.
     #[inline(always)]
     pub fn forward<V: Simd<Scalar = f64>>(self, random: V, least: V, most: V) -> (V, V) {
-        match self {
+        let map = self;
+        random.outlined(Forward {
+            map,
+            random,
+            least,
+            most,
+        })
+    }
+
+    /// Returns the random number of an invariant, and the derivative of the invariant by it.
+    #[inline(always)]
+    pub fn inverse<V: Simd<Scalar = f64>>(self, value: V, least: V, most: V) -> (V, V) {
+        let map = self;
+        value.outlined(Inverse {
+            map,
+            value,
+            least,
+            most,
+        })
+    }
+}
+
+/// From a random number to an invariant.
+struct Forward<V> {
+    map: Map,
+    random: V,
+    least: V,
+    most: V,
+}
+
+impl<V: Simd<Scalar = f64>> Operation<V> for Forward<V> {
+    type Output = (V, V);
+
+    #[inline(always)]
+    fn run(self) -> (V, V) {
+        let Forward {
+            map,
+            random,
+            least,
+            most,
+        } = self;
+        match map {
             Map::Flat => {
                 let range = most - least;
                 (random.mul_add(range, least), range)
@@ -52,11 +93,28 @@ impl Map {
             }
         }
     }
+}
 
-    /// Returns the random number of an invariant, and the derivative of the invariant by it.
+/// From an invariant to a random number.
+struct Inverse<V> {
+    map: Map,
+    value: V,
+    least: V,
+    most: V,
+}
+
+impl<V: Simd<Scalar = f64>> Operation<V> for Inverse<V> {
+    type Output = (V, V);
+
     #[inline(always)]
-    pub fn inverse<V: Simd<Scalar = f64>>(self, value: V, least: V, most: V) -> (V, V) {
-        match self {
+    fn run(self) -> (V, V) {
+        let Inverse {
+            map,
+            value,
+            least,
+            most,
+        } = self;
+        match map {
             Map::Flat => {
                 let range = most - least;
                 ((value - least) / range, range)

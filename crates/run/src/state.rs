@@ -9,22 +9,28 @@ use crate::text::without_number;
 use mebridge::files::regular;
 use mebridge::{Error, Result};
 use mebridge_sampler::parallel;
+use mebridge_support::signals;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread::Builder;
 
 const RUN: &str = "run.json";
 const LOCK: &str = "lock";
 /// Name of the part of a run that adapts the mappings.
 pub const SURVEY: &str = "survey";
 /// Version of the format of the folder.
-const FORMAT: u64 = 11;
-/// Number of threads that remove files.
+const FORMAT: u64 = 12;
+/// Number of threads that remove files, and that read a file for its hash.
 const REMOVERS: usize = 8;
+const READERS: usize = 8;
+/// Size of the parts of a file that are hashed by themselves, in bytes.
+const HASHED: u64 = 4 << 20;
 /// Largest size of `run.json` in bytes; it has a name and a hash for each file.
 const MAX_BYTES: u64 = 1 << 30;
 
@@ -337,11 +343,20 @@ fn settled(lasting: bool, path: &Path) -> io::Result<String> {
         return Ok(String::new());
     }
     let file = File::open(path)?;
-    file.sync_all()?;
-    match file.metadata()?.is_file() {
-        true => hash(path),
-        false => Ok(String::new()),
-    }
+    std::thread::scope(|scope| {
+        // The file is read while the system writes it to the disk.
+        let sync = || file.sync_all();
+        let syncing = signals::with_blocked_signals(|| Builder::new().spawn_scoped(scope, sync));
+        let found = match file.metadata()?.is_file() {
+            true => hash(path)?,
+            false => String::new(),
+        };
+        match syncing {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic))?,
+            Err(_) => file.sync_all()?,
+        }
+        Ok(found)
+    })
 }
 
 /// The file with the records of a round, in the folder of the unfinished part.
@@ -621,11 +636,20 @@ pub(crate) fn file_digest(path: &Path) -> Result<Value> {
     Ok(hasher.finalize().to_hex().as_str().into())
 }
 
-/// The hash of a file of the folder.
+/// The hash of a file of the folder: that of the hashes of its parts, which several threads read.
 fn hash(path: &Path) -> io::Result<String> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(open_regular(path)?)?;
-    Ok(hasher.finalize().to_hex().to_string())
+    let file = open_regular(path)?;
+    let size = file.metadata()?.len();
+    let hash_part = |number: usize| {
+        let first = number as u64 * HASHED;
+        let mut part = vec![0; (size - first).min(HASHED) as usize];
+        file.read_exact_at(&mut part, first)?;
+        Ok::<_, io::Error>(*blake3::hash(&part).as_bytes())
+    };
+    let count = size.div_ceil(HASHED) as usize;
+    let parts = parallel::collect(READERS.min(count), count, hash_part)?;
+    let whole = blake3::hash(parts.as_flattened());
+    Ok(whole.to_hex().to_string())
 }
 
 /// Opens a regular file; does not block on pipes, read devices, or follow links placed by others.

@@ -13,6 +13,14 @@ pub trait Task<S: Real> {
     unsafe fn run<V: Simd<Scalar = S>>(self) -> Self::Output;
 }
 
+/// A computation on registers that [`Simd::outlined`] calls.
+pub trait Operation<V> {
+    /// The result of the computation.
+    type Output;
+    /// Computes it. Implementations must be `#[inline(always)]`.
+    fn run(self) -> Self::Output;
+}
+
 /// Runs a task at a level.
 ///
 /// # Panics

@@ -34,7 +34,7 @@ mod sve;
 mod x86;
 
 pub use complex::Cx;
-pub use dispatch::{Task, dispatch, dispatch_unchecked};
+pub use dispatch::{Operation, Task, dispatch, dispatch_unchecked};
 pub use l2::l2_bytes;
 pub use level::Level;
 
@@ -147,6 +147,10 @@ pub trait Simd:
     /// # Safety
     /// The CPU supports the level, and the requirements of the task are met.
     unsafe fn call<T: Task<Self::Scalar>>(task: T) -> T::Output;
+
+    /// Calls an operation, which is compiled as a separate function with the level's instructions enabled: for long ones
+    /// that several places of a task need, or one that is too long for compilers.
+    fn outlined<O: Operation<Self>>(self, operation: O) -> O::Output;
 }
 
 /// `f64` or `f32`, with its register type for each level.

@@ -7,7 +7,7 @@
 //!
 //! There is no fused `a * b - c`; `a * b + (-c)` is used instead, which rounds in the same way.
 
-use super::{Level, Simd, Task, edges};
+use super::{Level, Operation, Simd, Task, edges};
 use std::arch::aarch64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -159,6 +159,10 @@ macro_rules! register {
             unsafe fn call<T: Task<$scalar>>(task: T) -> T::Output {
                 // SAFETY: guaranteed by the caller. NEON does not need a separate function.
                 unsafe { task.run::<$name>() }
+            }
+            #[inline(never)]
+            fn outlined<O: Operation<Self>>(self, operation: O) -> O::Output {
+                operation.run()
             }
         }
     };

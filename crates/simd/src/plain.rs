@@ -1,6 +1,6 @@
 //! Level none: a "register" is a single number.
 
-use super::{Level, Simd, Task};
+use super::{Level, Operation, Simd, Task};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 macro_rules! plain {
@@ -155,6 +155,10 @@ macro_rules! plain {
             unsafe fn call<T: Task<$scalar>>(task: T) -> T::Output {
                 // SAFETY: every CPU supports level none; the rest is guaranteed by the caller.
                 unsafe { task.run::<Self>() }
+            }
+            #[inline(never)]
+            fn outlined<O: Operation<Self>>(self, operation: O) -> O::Output {
+                operation.run()
             }
         }
     };

@@ -9,7 +9,7 @@
 //! Instructions are predicated on the number of lanes used here, so longer registers work too; on shorter ones the
 //! results would be incomplete. [`bits`] is the register length of this core.
 
-use super::{Level, Simd, Task};
+use super::{Level, Operation, Simd, Task};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 #[cfg(target_feature = "sve")]
@@ -180,6 +180,15 @@ macro_rules! register {
                 }
                 // SAFETY: guaranteed by the caller.
                 unsafe { enabled(task) }
+            }
+            #[inline(always)]
+            fn outlined<O: Operation<Self>>(self, operation: O) -> O::Output {
+                #[target_feature(enable = "sve")]
+                fn enabled<O: Operation<$name>>(operation: O) -> O::Output {
+                    operation.run()
+                }
+                // SAFETY: `self` exists, so the CPU supports the level.
+                unsafe { enabled(operation) }
             }
         }
     };

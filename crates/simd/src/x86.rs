@@ -4,7 +4,7 @@
 //! instructions of avx2 here; its advantage is that the compiler, which may use AVX-512VL in its functions, has 32
 //! registers.
 
-use super::{Level, Simd, Task, edges};
+use super::{Level, Operation, Simd, Task, edges};
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -135,6 +135,15 @@ macro_rules! register {
                 }
                 // SAFETY: guaranteed by the caller.
                 unsafe { enabled(task) }
+            }
+            #[inline(always)]
+            fn outlined<O: Operation<Self>>(self, operation: O) -> O::Output {
+                #[target_feature(enable = $features)]
+                fn enabled<O: Operation<$name>>(operation: O) -> O::Output {
+                    operation.run()
+                }
+                // SAFETY: `self` exists, so the CPU supports the level.
+                unsafe { enabled(operation) }
             }
         }
     };
