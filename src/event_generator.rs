@@ -723,6 +723,11 @@ impl EventGenerator {
             settings.events,
             self.engine.weigher(),
         )?;
+        let sources = self.integrand.sources.iter().zip(&mut made.corrections);
+        for (source, corrections) in sources {
+            let elements = &self.integrand.groups[source.group].elements;
+            corrections.is_exact = !elements.iter().any(|one| self.approximated.contains(one));
+        }
         self.seconds[0] += clock.elapsed().as_secs_f64();
         let clock = Instant::now();
         let weigher = self.engine.weigher();

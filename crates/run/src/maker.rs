@@ -9,9 +9,9 @@ use mebridge::process::Process;
 use mebridge::{Error, Result};
 use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{Failure, Selection};
-use mebridge_sampler::rounds::CorrectionSums;
 use mebridge_sampler::rounds::shares;
-use mebridge_sampler::sums::WeightSums;
+use mebridge_sampler::rounds::{CorrectionSums, corrected_by};
+use mebridge_sampler::sums::{Estimate, WeightSums};
 use mebridge_sampler::survey::{NoEvents, SurveySettings};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -350,17 +350,14 @@ impl<'a> Maker<'a> {
             .zip(of_sources);
         let corrections = &made.round.corrections;
         let of_all = CorrectionSums::total(corrections);
-        let correction = |number: usize| match corrections.get(number) {
-            Some(own) if own.weights > 0.0 => own.mean().mean,
-            _ => of_all.mean().mean,
-        };
+        let ratio = |number| CorrectionSums::total(corrections.get(number)).mean_among(&of_all);
         Ok(RoundResult {
             weights,
             channels: channels
                 .enumerate()
                 .map(|(number, ((sums, &drawn), events))| {
-                    let (_, mean, error) = measured(sums);
-                    let [mean, error] = [mean, error].map(|pb| pb * correction(number));
+                    let Estimate { mean, error } =
+                        corrected_by(ratio(number), sums.unbiased_mean());
                     let passed = sums.passed();
                     ChannelMean {
                         drawn,

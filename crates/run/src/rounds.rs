@@ -8,7 +8,7 @@ use crate::state::{SURVEY, SettledRound, State};
 use crate::summary;
 use crate::text::significant;
 use mebridge::{Error, Result};
-use mebridge_sampler::rounds::{CorrectionSums, planned};
+use mebridge_sampler::rounds::{CorrectionSums, corrected_by, planned};
 use mebridge_sampler::sums::Estimate;
 use mebridge_sampler::survey::SurveySettings;
 use mebridge_support::signals;
@@ -411,13 +411,9 @@ impl Rounds {
             let corrections = self
                 .counting()
                 .flat_map(|one| own.iter().filter_map(|&number| one.corrections.get(number)));
-            let corrections = match CorrectionSums::total(corrections) {
-                // Too small for an event.
-                none if none.weights == 0.0 => of_all,
-                some => some,
-            };
+            let ratio = CorrectionSums::total(corrections).mean_among(&of_all);
             let found = total(own.iter().map(|&number| channels[number]));
-            let found = corrections.correct(found);
+            let found = corrected_by(ratio, found);
             SharedChannels {
                 members,
                 mean: found.mean,

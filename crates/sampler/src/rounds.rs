@@ -48,6 +48,8 @@ pub struct CorrectionSums {
     pub corrected: f64,
     /// The sums of a^2, a^2 r and a^2 r^2.
     pub squares: [f64; 3],
+    /// Whether there is no approximation, so that all ratios are 1.
+    pub is_exact: bool,
 }
 
 impl CorrectionSums {
@@ -63,8 +65,12 @@ impl CorrectionSums {
 
     /// Adds up the sums of several sources.
     pub fn total<'a>(sums: impl IntoIterator<Item = &'a CorrectionSums>) -> CorrectionSums {
-        let mut total = CorrectionSums::default();
+        let mut total = CorrectionSums {
+            is_exact: true,
+            ..CorrectionSums::default()
+        };
         for one in sums {
+            total.is_exact &= one.is_exact;
             total.weights += one.weights;
             total.corrected += one.corrected;
             for (sum, more) in total.squares.iter_mut().zip(one.squares) {
@@ -92,14 +98,43 @@ impl CorrectionSums {
         }
     }
 
+    /// Returns the mean ratio of some sources among `all`.
+    ///
+    /// Without events it is unknown, and that of all is taken, which may be off by a factor. So with few events the error
+    /// is at least that mean over the effective number of events and one more.
+    pub fn mean_among(&self, all: &CorrectionSums) -> Estimate {
+        if self.is_exact {
+            return Estimate {
+                mean: 1.0,
+                error: 0.0,
+            };
+        }
+        let (of_all, [square, ..]) = (all.mean(), self.squares);
+        let (own, events) = match self.weights {
+            0.0 => (of_all, 0.0),
+            weights => (self.mean(), weights * weights / square),
+        };
+        Estimate {
+            error: own.error.max(of_all.mean / (1.0 + events)),
+            ..own
+        }
+    }
+
     /// Returns a cross section of the approximation, corrected.
     pub fn correct(&self, approximate: Estimate) -> Estimate {
-        let by = self.mean();
-        let error = f64::hypot(approximate.error * by.mean, approximate.mean * by.error);
-        Estimate {
-            mean: approximate.mean * by.mean,
-            error,
-        }
+        corrected_by(self.mean(), approximate)
+    }
+}
+
+/// Returns a cross section of an approximation, corrected by a mean ratio.
+pub fn corrected_by(ratio: Estimate, approximate: Estimate) -> Estimate {
+    let error = f64::hypot(
+        approximate.error * ratio.mean,
+        approximate.mean * ratio.error,
+    );
+    Estimate {
+        mean: approximate.mean * ratio.mean,
+        error,
     }
 }
 

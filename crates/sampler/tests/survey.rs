@@ -19,7 +19,7 @@ use mebridge_sampler::integrand::{
 };
 use mebridge_sampler::networks::{try_flows, weigh_given};
 use mebridge_sampler::random::Philox;
-use mebridge_sampler::rounds::{self, Round, round};
+use mebridge_sampler::rounds::{self, CorrectionSums, Round, round};
 use mebridge_sampler::sums::{Estimate, WeightSums};
 use mebridge_sampler::survey::{NoEvents, Survey, SurveySettings, survey};
 use mebridge_sampler::weigh::{DrawnEvents, TrainingData, Weigh};
@@ -605,4 +605,35 @@ fn an_infinite_cross_section_ends() {
     let wrong = round(&integrand, &found, &settings, 0, 100, &mut vec![Pole]);
     let wrong = wrong.expect_err("no events").to_string();
     assert!(wrong.contains("it is infinite"), "{wrong}");
+}
+
+/// Ratios of |M|^2 to its approximation are known as well as there are events, and exactly where there is no approximation.
+#[test]
+fn few_events_know_their_ratio_badly() {
+    let sums = |ratios: &[f64]| {
+        let mut sums = CorrectionSums::default();
+        ratios.iter().for_each(|&ratio| sums.add(1.0, ratio));
+        sums
+    };
+    let many: Vec<f64> = (0..10_000).map(|i| [1.4, 1.6][i % 2]).collect();
+    let exact = CorrectionSums {
+        is_exact: true,
+        ..CorrectionSums::default()
+    };
+    let all = CorrectionSums::total([&sums(&many), &exact]);
+    let found = |of: &CorrectionSums| of.mean_among(&all);
+    let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
+    let none = found(&sums(&[]));
+    close(none.mean, 1.5);
+    close(none.error, 1.5);
+    let one = found(&sums(&[0.7]));
+    close(one.mean, 0.7);
+    close(one.error, 0.75);
+    let some = found(&sums(&many));
+    close(some.mean, 1.5);
+    close(some.error, 0.1 / 100.0);
+    let exact = found(&exact);
+    assert_eq!((exact.mean, exact.error), (1.0, 0.0));
+    let without = CorrectionSums::total([]).mean_among(&CorrectionSums::total([]));
+    assert_eq!((without.mean, without.error), (1.0, 0.0));
 }
