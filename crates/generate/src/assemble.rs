@@ -175,7 +175,10 @@ impl Assembler<'_> {
         }
         let helicities = self.helicities(subprocess)?;
         let legs = assembly.externals(subprocess);
-        let mut flows = Flows::default();
+        let mut flows = Flows {
+            colors: self.colors as f64,
+            ..Flows::default()
+        };
         let mut amplitudes = Vec::new();
         let mut count = 0;
         let mut squares = Vec::new();
@@ -231,7 +234,7 @@ impl Assembler<'_> {
             resonances: self.resonances(element, diagrams, &mut assembly),
         };
         let mut diagrams = mebridge_process::Diagrams {
-            color: matrix(&sorted.flows)?,
+            color: matrix(&sorted.flows, self.colors)?,
             jamp: sorted.jamp,
             amplitudes,
             color_ordered,
@@ -420,6 +423,8 @@ fn selected(
 /// Colour flows in the order of their occurrence, with their amplitudes.
 #[derive(Default)]
 struct Flows {
+    /// The number of colours.
+    colors: f64,
     numbers: HashMap<Strings, usize>,
     flows: Vec<Strings>,
     jamp: Vec<Vec<Term>>,
@@ -460,7 +465,7 @@ impl Flows {
             } else {
                 Number::ONE
             };
-            let value = number.times(sign).value()? * 3f64.powi(power);
+            let value = number.times(sign).value()? * self.colors.powi(power);
             let terms = &mut self.jamp[at];
             // An amplitude may have terms with several powers of the number of colours.
             match terms.last_mut() {

@@ -1,6 +1,7 @@
 //! A process under construction: its wavefunctions, routines and couplings.
 
 use super::color::{Child, TreeColor, VertexColor};
+use super::matrix::COLORS;
 use super::subprocess::Subprocess;
 use super::trees::{Node, Tree, TreeId};
 use crate::model::lorentz::Structure;
@@ -15,7 +16,9 @@ use std::rc::Rc;
 pub struct Assembler<'a> {
     /// The model.
     pub model: &'a Model,
-    colors: RefCell<HashMap<(u32, usize), Rc<VertexColor>>>,
+    /// The number of colours; tests take others than [`COLORS`].
+    pub colors: i64,
+    vertex_colors: RefCell<HashMap<(u32, usize), Rc<VertexColor>>>,
     routines: RefCell<HashMap<RoutineKey, Rc<Routine>>>,
 }
 
@@ -45,7 +48,8 @@ impl<'a> Assembler<'a> {
     pub fn new(model: &'a Model) -> Self {
         Assembler {
             model,
-            colors: RefCell::default(),
+            colors: COLORS,
+            vertex_colors: RefCell::default(),
             routines: RefCell::default(),
         }
     }
@@ -68,7 +72,7 @@ impl<'a> Assembler<'a> {
     }
 
     fn color(&self, vertex: u32, term: usize) -> Result<Rc<VertexColor>, String> {
-        if let Some(known) = self.colors.borrow().get(&(vertex, term)) {
+        if let Some(known) = self.vertex_colors.borrow().get(&(vertex, term)) {
             return Ok(known.clone());
         }
         let interaction = &self.model.vertices[vertex as usize];
@@ -84,7 +88,7 @@ impl<'a> Assembler<'a> {
             )
         })?;
         let color = Rc::new(color);
-        self.colors
+        self.vertex_colors
             .borrow_mut()
             .insert((vertex, term), color.clone());
         Ok(color)
@@ -116,6 +120,10 @@ pub(super) struct Assembly<'a> {
 impl<'a> Assembly<'a> {
     pub(super) fn model(&self) -> &'a Model {
         self.shared.model
+    }
+
+    pub(super) fn colors(&self) -> i64 {
+        self.shared.colors
     }
 
     pub(super) fn color(&self, vertex: u32, term: usize) -> Result<Rc<VertexColor>, String> {

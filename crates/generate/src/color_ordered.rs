@@ -281,7 +281,7 @@ impl ColorOrderedLegs {
             wavefunctions: boson.legs.iter().map(|&leg| leg as u32).collect(),
             vectors: vectors.into_iter().map(|(_, vector)| vector).collect(),
         });
-        let (row, denominator) = self.row()?;
+        let (row, denominator) = self.row(assembly.colors())?;
         Ok(Some(ColorOrdered {
             ends: self.ends.map(|leg| leg as u32),
             insertions: self.insertions.iter().map(|&leg| leg as u32).collect(),
@@ -298,10 +298,10 @@ impl ColorOrderedLegs {
     }
 
     /// The first row of the colour matrix of JAMPs.
-    fn row(&self) -> Result<(Vec<f64>, f64), String> {
+    fn row(&self, colors: i64) -> Result<(Vec<f64>, f64), String> {
         let count = self.insertions.len();
         if self.quarks.is_some() {
-            let (row, denominator) = first_row(count, |order| {
+            let (row, denominator) = first_row(count, colors, |order| {
                 let ends = [100, 101];
                 let labels = [&ends[..1], order, &ends[1..]].concat();
                 Strings::new(false, &labels)
@@ -309,7 +309,7 @@ impl ColorOrderedLegs {
             return Ok((row, denominator));
         }
         // Traces that begin with the first gluon, the others in any order.
-        let (traces, denominator) = first_row(count + 1, |order| {
+        let (traces, denominator) = first_row(count + 1, colors, |order| {
             let labels: Vec<Label> = [100].iter().chain(order).copied().collect();
             Strings::new(true, &labels)
         })?;
@@ -631,6 +631,7 @@ fn ordered(
 /// For each order of `count` labels, the product of the first order's string with its own, over a common denominator.
 fn first_row<E>(
     count: usize,
+    colors: i64,
     string: impl Fn(&[Label]) -> Result<Strings, E>,
 ) -> Result<(Vec<f64>, f64), String> {
     let of = |order: &[u8]| {
@@ -639,7 +640,7 @@ fn first_row<E>(
     };
     let all = orders(count);
     let first = of(&all[0])?;
-    let entries = all.iter().map(|order| product(&first, &of(order)?));
+    let entries = all.iter().map(|order| product(&first, &of(order)?, colors));
     let entries: Vec<(i64, i64)> = entries.collect::<Result<_, String>>()?;
     over_common_denominator(&entries)
 }

@@ -69,6 +69,8 @@ pub fn generate_with(text: &str, model: &Model) -> Result<Vec<Process>> {
 }
 
 #[cfg(test)]
+mod leading_color_tests;
+#[cfg(test)]
 mod model_tests;
 #[cfg(test)]
 mod ordered_tests;

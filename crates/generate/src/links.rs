@@ -4,7 +4,7 @@
 //! both sides of a generator, with opposite signs. The sum over all legs then vanishes (conservation of colour), and the
 //! scalar product of two insertions is `T_i.T_j`.
 
-use super::matrix::matrix;
+use super::matrix::{COLORS, matrix};
 use super::strings::{Label, PieceKind, Strings};
 use mebridge_process::Process;
 use mebridge_process::born::{Born, ColorLink};
@@ -31,7 +31,7 @@ pub fn born(process: Process) -> Result<Born> {
     let flows = process.channels.color_flows.iter();
     let flows: Option<Vec<Strings>> = flows.map(|tags| strings(&process, tags)).collect();
     let flows = flows.ok_or_else(|| refused("its colour flows are no strings and traces"))?;
-    let own = matrix(&flows).map_err(|what| refused(&what))?;
+    let own = matrix(&flows, COLORS).map_err(|what| refused(&what))?;
     if !is_same(&own, color) {
         return Err(refused(
             "its colour matrix is not that of its colour flows, as with split coupling orders",
@@ -92,7 +92,7 @@ fn links(
                 .collect::<std::result::Result<_, _>>()?,
         );
     }
-    let products = matrix(&all)?;
+    let products = matrix(&all, COLORS)?;
     let link = |(i, j): (usize, usize)| {
         let entry = |a: usize, b: usize| {
             let terms = inserted[i][a].iter();

@@ -8,13 +8,13 @@ use mebridge_process::color::ColorMatrix;
 use rustc_hash::FxHashMap as HashMap;
 
 /// Number of colours.
-const N: i64 = 3;
+pub const COLORS: i64 = 3;
 /// The message for two flows that do not begin and end at the same legs.
 const UNMATCHED: &str = "colours do not match";
 
-/// The colour matrix of flows, with `|M|^2 = sum of JAMP_i^* C_ij JAMP_j`. Products that differ only by a relabelling
-/// of legs are computed once.
-pub fn matrix(flows: &[Strings]) -> Result<ColorMatrix, String> {
+/// The colour matrix of flows for this number of colours, with `|M|^2 = sum of JAMP_i^* C_ij JAMP_j`. Products that differ
+/// only by a relabelling of legs are computed once.
+pub fn matrix(flows: &[Strings], colors: i64) -> Result<ColorMatrix, String> {
     let mut known: HashMap<(Strings, Strings), (i64, i64)> = HashMap::default();
     let mut entries = Vec::with_capacity(ColorMatrix::triangle(flows.len()));
     for (i, a) in flows.iter().enumerate() {
@@ -45,7 +45,7 @@ pub fn matrix(flows: &[Strings]) -> Result<ColorMatrix, String> {
             let entry = match known.get(&(shape, other)) {
                 Some(&entry) => entry,
                 None => {
-                    let entry = product(&shape, &other)?;
+                    let entry = product(&shape, &other, colors)?;
                     known.insert((shape, other), entry);
                     entry
                 }
@@ -62,7 +62,7 @@ pub fn matrix(flows: &[Strings]) -> Result<ColorMatrix, String> {
 }
 
 /// The sum over all colours of one product times the complex conjugate of another.
-pub fn product(a: &Strings, b: &Strings) -> Result<(i64, i64), String> {
+pub fn product(a: &Strings, b: &Strings, colors: i64) -> Result<(i64, i64), String> {
     let fail = |_| "there are too many coloured particles".to_owned();
     let first = |s: &Strings, kind: PieceKind| {
         let mut pieces = s.pieces().filter(|p| p.kind == kind);
@@ -105,7 +105,7 @@ pub fn product(a: &Strings, b: &Strings) -> Result<(i64, i64), String> {
     }
     let mut total = Number::ratio(0, 1);
     for (strings, number) in &sum {
-        let power = N.checked_pow(strings.power().unsigned_abs());
+        let power = colors.checked_pow(strings.power().unsigned_abs());
         let power = power.ok_or(TOO_LARGE)?;
         let power = match strings.power() < 0 {
             true => Number::ratio(1, power),
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn two_gluons_on_a_quark_line() {
         let flow = |labels: &[Label]| Strings::new(false, labels).unwrap();
-        let c = matrix(&[flow(&[2, 0, 1, 3]), flow(&[2, 1, 0, 3])]).unwrap();
+        let c = matrix(&[flow(&[2, 0, 1, 3]), flow(&[2, 1, 0, 3])], COLORS).unwrap();
         assert_eq!((c.denominator, c.upper), (3.0, vec![16.0, -2.0, 16.0]));
     }
 
@@ -174,7 +174,7 @@ mod tests {
             [0, 3, 2, 1],
         ];
         let flows = orders.map(|o| Strings::new(true, &o).unwrap());
-        let c = matrix(&flows).unwrap();
+        let c = matrix(&flows, COLORS).unwrap();
         // The values of MG5aMC for g g > g g: 19/6, -1/3 and 1/6... of this normalisation.
         let row: Vec<f64> = (0..6).map(|j| c.entry(0, j) * 6.0).collect();
         assert_eq!(row, [19.0, -2.0, -2.0, -2.0, -2.0, 4.0]);
@@ -185,11 +185,11 @@ mod tests {
     fn epsilons_and_sextets() {
         let epsilon = |labels| Strings::epsilon(false, labels).unwrap();
         assert_eq!(
-            product(&epsilon([0, 1, 2]), &epsilon([0, 1, 2])),
+            product(&epsilon([0, 1, 2]), &epsilon([0, 1, 2]), COLORS),
             Ok((6, 1))
         );
         assert_eq!(
-            product(&epsilon([0, 1, 2]), &epsilon([1, 0, 2])),
+            product(&epsilon([0, 1, 2]), &epsilon([1, 0, 2]), COLORS),
             Ok((-6, 1))
         );
         assert_eq!(
@@ -204,8 +204,8 @@ mod tests {
         };
         let sextet = two([0, 1], [second(0), 2]);
         assert_eq!(sextet, two([0, 2], [second(0), 1]));
-        assert_eq!(product(&sextet, &sextet), Ok((6, 1)));
-        let c = matrix(&[sextet]).unwrap();
+        assert_eq!(product(&sextet, &sextet, COLORS), Ok((6, 1)));
+        let c = matrix(&[sextet], COLORS).unwrap();
         assert_eq!((c.denominator, c.upper), (1.0, vec![6.0]));
     }
 
@@ -294,7 +294,7 @@ mod tests {
                     }
                 }
             }
-            let own = matrix(flows).unwrap();
+            let own = matrix(flows, COLORS).unwrap();
             for (place, sum) in sums.iter().enumerate() {
                 let entry = own.entry(place / flows.len(), place % flows.len());
                 assert!((sum - entry).norm() < 1e-10, "{place}: {sum}, {entry}");
@@ -326,7 +326,7 @@ mod tests {
                 *sum += straight[i] * (straight[j] + crossed[j]) / 2.0;
             }
         }
-        let own = matrix(&flows).unwrap();
+        let own = matrix(&flows, COLORS).unwrap();
         assert_eq!(
             [0, 1, 2, 3].map(|place| own.entry(place / 2, place % 2)),
             sums
@@ -342,7 +342,7 @@ mod tests {
                 .times(&Strings::new(false, &b).unwrap());
             product.unwrap().normal().unwrap()
         };
-        let c = matrix(&[two([0, 1], [2, 3]), two([0, 3], [2, 1])]).unwrap();
+        let c = matrix(&[two([0, 1], [2, 3]), two([0, 3], [2, 1])], COLORS).unwrap();
         assert_eq!((c.denominator, c.upper), (1.0, vec![9.0, 3.0, 9.0]));
     }
 }

@@ -35,7 +35,7 @@ type Fallible<T> = std::result::Result<T, String>;
 /// The matrix elements of a text in MG5aMC's language.
 pub struct MatrixElements<'a> {
     text: String,
-    builder: Assembler<'a>,
+    pub(super) builder: Assembler<'a>,
     elements: Vec<MatrixElement>,
     /// Names of matrix elements that vanish identically.
     vanishing: Vec<String>,
