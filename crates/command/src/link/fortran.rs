@@ -274,7 +274,13 @@ pub fn real(number: &str) -> String {
 }
 
 /// Returns `mebridge_matrixborn.f` of aMC@NLO: `SBORN_SPLITORDERS` with its arguments P and ANS, and all that it leaves in
-/// COMMON blocks. `legs` are its IJ_VALUES: for each FKS configuration the leg that splits, or 0.
+/// COMMON blocks. `legs` are its IJ_VALUES: for each FKS configuration the leg that splits, or 0 if it is massive.
+///
+/// Massive legs have no complex Born. Here ANS(2,:) is zero for them; in `born.f` it is made of a JAMPH(1,:,:) that nothing
+/// has set for this leg. No program of aMC@NLO uses it. Collinear limits (`sborncol_fsr`) are evaluated only if J_FKS is
+/// massless, and `sreal_deg`, `bornsoftvirtual` and what they call take ANS_CNT(1,:) alone. `get_mbar` of the MC
+/// counterterms takes it for all emitters of octet colour; of massive ones (ILEG 3) it is then multiplied by an XKERNAZI
+/// of zero, so that gluinos give the same, too.
 ///
 /// The first event of each configuration is the Fortran's alone: it decides there which helicities are good, by whether
 /// they vanish exactly, and AMP2 counts diagrams that cancel in |M|^2 of those that do not. Others stay zero, as the
