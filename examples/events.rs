@@ -92,7 +92,7 @@ fn main() -> Result<(), Failure> {
         made.round.drawn.iter().sum::<u64>() as f64 / seconds
     );
     let found = rounds::cross_section(&survey, [(events, &made.round.sums[..])]);
-    let found = CorrectionSums::total(&made.round.corrections).correct(found);
+    let found = found.times(CorrectionSums::total(&made.round.corrections).mean());
     println!(
         "{text}: {} +- {} pb, {} events of {} points after {} of the survey",
         found.mean,

@@ -736,7 +736,7 @@ impl EventGenerator {
         // biased cross section before they are divided by it: a few large weights must not scale all others.
         let sums = [(settings.events, &made.sums[..])];
         let size = rounds::cross_section_without_signs(survey, sums);
-        let size = CorrectionSums::total(&made.corrections).correct(size).mean;
+        let size = size.mean * CorrectionSums::total(&made.corrections).mean().mean;
         let (total, mut elements) = weight_sums(&made.events, weigher.threads());
         let unit = size * made.events.len() as f64 / total;
         for sums in elements.values_mut() {

@@ -19,7 +19,7 @@ use mebridge_phasespace::{
     canonical, permuted,
 };
 use mebridge_sampler::clustered::{Clusterings, ElementClustering};
-use mebridge_sampler::events::{Event, at_rest, random_choices};
+use mebridge_sampler::events::{Event, at_rest, by_element, random_choices};
 use mebridge_sampler::integrand::{
     Beam, ElementGroup, Failure, Flux, Integrand, MatrixElementSource, Partons, PointNumbers,
     PointSource, RunningCoupling,
@@ -796,25 +796,33 @@ impl Elements {
         (!frame.is_empty()).then_some(frame)
     }
 
-    /// Chooses helicities, colour flows and diagrams of events of a matrix element, in the frame in which it is evaluated.
-    fn choose_one(&mut self, element: usize, events: &mut [&mut Event]) -> Result<()> {
-        let (count, legs) = (events.len(), self.samplers[element].legs());
-        let mut momenta = Vec::with_capacity(count * 4 * legs);
-        let mut numbers = [const { Vec::new() }; 3];
+    /// Returns the momenta of events of a matrix element, in the frame in which it is evaluated, and their random numbers
+    /// for choices. The couplings go to `g_s`.
+    fn inputs(&mut self, element: usize, events: &[&mut Event]) -> (Vec<f64>, [Vec<f64>; 3]) {
+        let legs = self.samplers[element].legs();
+        let mut momenta = Vec::with_capacity(events.len() * 4 * legs);
+        let mut random = [const { Vec::new() }; 3];
         self.g_s.clear();
-        for event in &*events {
+        for event in events {
             let mut momenta_at_rest = at_rest(&event.momenta);
             if let Some(frame) = self.frame(element) {
                 to_rest_of(&mut momenta_at_rest, frame);
             }
-            momenta.extend(momenta_at_rest[self.before[element]..].as_flattened());
+            momenta.extend_from_slice(momenta_at_rest[self.before[element]..].as_flattened());
             self.g_s.push(g_s(event.alpha_s));
-            for (to, number) in numbers.iter_mut().zip(random_choices(event)) {
-                to.push(number);
+            for (numbers, number) in random.iter_mut().zip(random_choices(event)) {
+                numbers.push(number);
             }
         }
+        (momenta, random)
+    }
+
+    /// Chooses helicities, colour flows and diagrams of events of a matrix element.
+    fn choose_one(&mut self, element: usize, events: &mut [&mut Event]) -> Result<()> {
+        let (count, legs) = (events.len(), self.samplers[element].legs());
+        let (momenta, random) = self.inputs(element, events);
         let mut squared = vec![0.0; count];
-        let random = numbers.each_ref().map(Vec::as_slice);
+        let random = random.each_ref().map(Vec::as_slice);
         let momenta = Momenta::rows(&momenta, legs);
         // Clustered events have the diagram of their channel, and the colour flows that it allows.
         let mut given = diagrams(events);
@@ -851,16 +859,7 @@ impl Elements {
     /// Sets the corrections of events of a matrix element that has an approximation, and makes their choices.
     fn correct_one(&mut self, element: usize, events: &mut [&mut Event]) -> Result<()> {
         let (count, legs) = (events.len(), self.samplers[element].legs());
-        let mut momenta = Vec::with_capacity(count * 4 * legs);
-        let mut random = [const { Vec::new() }; 3];
-        self.g_s.clear();
-        for event in &*events {
-            momenta.extend_from_slice(at_rest(&event.momenta).as_flattened());
-            self.g_s.push(g_s(event.alpha_s));
-            for (numbers, number) in random.iter_mut().zip(random_choices(event)) {
-                numbers.push(number);
-            }
-        }
+        let (momenta, random) = self.inputs(element, events);
         let diagrams = diagrams(events);
         let (mut squared, mut leading) = (vec![0.0; count], vec![0.0; count]);
         let momenta = Momenta::rows(&momenta, legs);
@@ -1057,18 +1056,6 @@ fn diagrams(events: &[&mut Event]) -> Option<Vec<i32>> {
     of.map(|diagram| Some(diagram? as i32)).collect()
 }
 
-/// Groups the selected events by matrix element.
-fn by_element<'a>(
-    events: &'a mut [&mut Event],
-    selected: impl Fn(&Event) -> bool,
-) -> BTreeMap<usize, Vec<&'a mut Event>> {
-    let mut found: BTreeMap<usize, Vec<&mut Event>> = BTreeMap::new();
-    for event in events.iter_mut().filter(|event| selected(event)) {
-        found.entry(event.element as usize).or_default().push(event);
-    }
-    found
-}
-
 impl MatrixElementSource for Elements {
     fn evaluate(
         &mut self,
@@ -1138,17 +1125,18 @@ impl MatrixElementSource for Elements {
     }
 
     fn correct(&mut self, events: &mut [&mut Event]) -> Result<(), Failure> {
-        for (element, mut own) in by_element(events, |_| true) {
-            if let Some(Some(_)) = self.approximations.get(element) {
-                self.correct_one(element, &mut own)?;
-            }
+        let approximations = &self.approximations;
+        let is_approximated =
+            |event: &Event| matches!(approximations.get(event.element as usize), Some(Some(_)));
+        for (element, mut own) in by_element(events, is_approximated) {
+            self.correct_one(element as usize, &mut own)?;
         }
         Ok(())
     }
 
     fn choose(&mut self, events: &mut [&mut Event]) -> Result<(), Failure> {
         for (element, mut own) in by_element(events, |event| event.choice.is_none()) {
-            self.choose_one(element, &mut own)?;
+            self.choose_one(element as usize, &mut own)?;
         }
         Ok(())
     }

@@ -71,7 +71,7 @@ fn made(text: &str, color: ColorTreatment, seed: u64, threads: usize) -> Made {
     let survey = generator.survey(&settings).expect("a survey").clone();
     let records = generator.round(&settings, 0).expect("events");
     let of_points = rounds::cross_section(&survey, [(EVENTS, &records.round.sums[..])]);
-    let cross_section = CorrectionSums::total(&records.round.corrections).correct(of_points);
+    let cross_section = of_points.times(CorrectionSums::total(&records.round.corrections).mean());
     let mean = records.weights().iter().sum::<f64>() / EVENTS as f64;
     assert!((mean / cross_section.mean - 1.0).abs() < 1e-2, "{mean}");
     let mut spectra = vec![[[0.0; 2]; BINS]; 4];

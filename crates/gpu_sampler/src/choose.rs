@@ -4,9 +4,8 @@ use mebridge_backend::DeviceSession;
 use mebridge_backend::sample::{DeviceSample, Strides};
 use mebridge_driver::{Buffer, Pinned, Stream};
 use mebridge_gpu::ModuleCache;
-use mebridge_sampler::events::{Event, at_rest, random_choices};
+use mebridge_sampler::events::{Event, at_rest, by_element, random_choices};
 use mebridge_support::error::Result;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Maximum number of events per launch.
@@ -69,11 +68,7 @@ impl Chooser {
         selected: impl Fn(&Event) -> bool,
         wanted: Wanted,
     ) -> Result<()> {
-        let mut of_elements: BTreeMap<u32, Vec<&mut Event>> = BTreeMap::new();
-        for event in events.iter_mut().filter(|event| selected(event)) {
-            of_elements.entry(event.element).or_default().push(event);
-        }
-        for (element, mut own) in of_elements {
+        for (element, mut own) in by_element(events, selected) {
             for some in own.chunks_mut(LAUNCH) {
                 self.launch(element as usize, some, wanted)?;
                 let count = some.len();

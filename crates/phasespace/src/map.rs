@@ -24,47 +24,25 @@ impl Map {
     /// Returns the invariant for a random number from 0 to 1, and its derivative by the random number.
     #[inline(always)]
     pub fn forward<V: Simd<Scalar = f64>>(self, random: V, least: V, most: V) -> (V, V) {
-        let map = self;
-        random.outlined(Forward {
-            map,
-            random,
-            least,
-            most,
-        })
+        random.outlined(Forward(self, [random, least, most]))
     }
 
     /// Returns the random number of an invariant, and the derivative of the invariant by it.
     #[inline(always)]
     pub fn inverse<V: Simd<Scalar = f64>>(self, value: V, least: V, most: V) -> (V, V) {
-        let map = self;
-        value.outlined(Inverse {
-            map,
-            value,
-            least,
-            most,
-        })
+        value.outlined(Inverse(self, [value, least, most]))
     }
 }
 
-/// From a random number to an invariant.
-struct Forward<V> {
-    map: Map,
-    random: V,
-    least: V,
-    most: V,
-}
+/// [`Map::forward`], with its numbers.
+struct Forward<V>(Map, [V; 3]);
 
 impl<V: Simd<Scalar = f64>> Operation<V> for Forward<V> {
     type Output = (V, V);
 
     #[inline(always)]
     fn run(self) -> (V, V) {
-        let Forward {
-            map,
-            random,
-            least,
-            most,
-        } = self;
+        let Forward(map, [random, least, most]) = self;
         match map {
             Map::Flat => {
                 let range = most - least;
@@ -95,25 +73,15 @@ impl<V: Simd<Scalar = f64>> Operation<V> for Forward<V> {
     }
 }
 
-/// From an invariant to a random number.
-struct Inverse<V> {
-    map: Map,
-    value: V,
-    least: V,
-    most: V,
-}
+/// [`Map::inverse`], with its numbers.
+struct Inverse<V>(Map, [V; 3]);
 
 impl<V: Simd<Scalar = f64>> Operation<V> for Inverse<V> {
     type Output = (V, V);
 
     #[inline(always)]
     fn run(self) -> (V, V) {
-        let Inverse {
-            map,
-            value,
-            least,
-            most,
-        } = self;
+        let Inverse(map, [value, least, most]) = self;
         match map {
             Map::Flat => {
                 let range = most - least;

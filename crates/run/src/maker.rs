@@ -9,8 +9,7 @@ use mebridge::process::Process;
 use mebridge::{Error, Result};
 use mebridge_sampler::events::Event;
 use mebridge_sampler::integrand::{Failure, Selection};
-use mebridge_sampler::rounds::shares;
-use mebridge_sampler::rounds::{CorrectionSums, corrected_by};
+use mebridge_sampler::rounds::{CorrectionSums, shares};
 use mebridge_sampler::sums::{Estimate, WeightSums};
 use mebridge_sampler::survey::{NoEvents, SurveySettings};
 use std::fs;
@@ -356,8 +355,7 @@ impl<'a> Maker<'a> {
             channels: channels
                 .enumerate()
                 .map(|(number, ((sums, &drawn), events))| {
-                    let Estimate { mean, error } =
-                        corrected_by(ratio(number), sums.unbiased_mean());
+                    let Estimate { mean, error } = sums.unbiased_mean().times(ratio(number));
                     let passed = sums.passed();
                     ChannelMean {
                         drawn,

@@ -8,7 +8,7 @@ use crate::state::{SURVEY, SettledRound, State};
 use crate::summary;
 use crate::text::significant;
 use mebridge::{Error, Result};
-use mebridge_sampler::rounds::{CorrectionSums, corrected_by, planned};
+use mebridge_sampler::rounds::{CorrectionSums, planned};
 use mebridge_sampler::sums::Estimate;
 use mebridge_sampler::survey::SurveySettings;
 use mebridge_support::signals;
@@ -413,7 +413,7 @@ impl Rounds {
                 .flat_map(|one| own.iter().filter_map(|&number| one.corrections.get(number)));
             let ratio = CorrectionSums::total(corrections).mean_among(&of_all);
             let found = total(own.iter().map(|&number| channels[number]));
-            let found = corrected_by(ratio, found);
+            let found = found.times(ratio);
             SharedChannels {
                 members,
                 mean: found.mean,

@@ -5,6 +5,7 @@ use super::random::Philox;
 use mebridge_phasespace::clustering::Matched;
 use mebridge_phasespace::{Layout, Rows};
 use mebridge_support::memory::prefetch;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// An event, with its legs in the order of its matrix element.
@@ -55,6 +56,18 @@ pub fn random_choices(event: &Event) -> [f64; 3] {
         channel: u32::MAX - 3,
     };
     [0, 1, 2].map(|number| philox.number(0, number))
+}
+
+/// Groups the selected events by matrix element, in their order.
+pub fn by_element<'a>(
+    events: &'a mut [&mut Event],
+    selected: impl Fn(&Event) -> bool,
+) -> BTreeMap<u32, Vec<&'a mut Event>> {
+    let mut found: BTreeMap<u32, Vec<&mut Event>> = BTreeMap::new();
+    for event in events.iter_mut().filter(|event| selected(event)) {
+        found.entry(event.element).or_default().push(event);
+    }
+    found
 }
 
 /// Boosts the momenta of an event along z from the detector frame to the rest frame of the incoming particles, in which

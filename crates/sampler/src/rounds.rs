@@ -119,23 +119,6 @@ impl CorrectionSums {
             ..own
         }
     }
-
-    /// Returns a cross section of the approximation, corrected.
-    pub fn correct(&self, approximate: Estimate) -> Estimate {
-        corrected_by(self.mean(), approximate)
-    }
-}
-
-/// Returns a cross section of an approximation, corrected by a mean ratio.
-pub fn corrected_by(ratio: Estimate, approximate: Estimate) -> Estimate {
-    let error = f64::hypot(
-        approximate.error * ratio.mean,
-        approximate.mean * ratio.error,
-    );
-    Estimate {
-        mean: approximate.mean * ratio.mean,
-        error,
-    }
 }
 
 /// Generates the events of a round. The same round number gives the same events.

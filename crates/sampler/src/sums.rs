@@ -79,6 +79,14 @@ impl Estimate {
         }
     }
 
+    /// Returns the product with an independent factor.
+    pub fn times(self, factor: Estimate) -> Estimate {
+        Estimate {
+            mean: self.mean * factor.mean,
+            error: f64::hypot(self.error * factor.mean, self.mean * factor.error),
+        }
+    }
+
     /// Returns the sum of independent numbers, such as channels.
     pub fn sum(parts: impl IntoIterator<Item = Estimate>) -> Estimate {
         let (mut mean, mut square) = (Compensated::default(), 0.0);
