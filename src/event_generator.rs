@@ -266,9 +266,16 @@ pub struct EventGenerator {
 /// Makes the records of events.
 struct RecordWriter {
     completers: Vec<Completer>,
-    described: Vec<Subprocess>,
+    processes: Vec<ElementProcesses>,
     alpha_qed: f64,
     lifetimes: Option<Lifetimes>,
+}
+
+/// The processes of a matrix element.
+struct ElementProcesses {
+    incoming: usize,
+    /// PDG codes of the legs of each process.
+    codes: Vec<Vec<i32>>,
 }
 
 /// The work for a point besides |M|^2, in multiply-adds.
@@ -348,7 +355,7 @@ fn wrong(what: impl Into<String>) -> Error {
 struct PreparedElements {
     bridges: Vec<Bridge>,
     elements: Vec<MatrixElement>,
-    described: Vec<Subprocess>,
+    processes: Vec<ElementProcesses>,
     completers: Vec<Completer>,
 }
 
@@ -372,19 +379,24 @@ impl PreparedElements {
             let mut bridge = Bridge::new(process.clone(), &card, switches, 1)?;
             let masses = bridge.masses();
             let completer = Completer::new(&one, &masses, &resonances);
+            // Its channels take much memory.
+            let processes = ElementProcesses {
+                incoming: one.incoming.len(),
+                codes: one.flavors.swap_remove(0).options,
+            };
             let vanishes = match given.vanishes {
                 Some(vanishes) => vanishes,
                 None => vanishing::vanishes(&mut bridge, process, &card)?,
             };
-            Ok((bridge, masses, completer, one, vanishes))
+            Ok((bridge, masses, completer, processes, vanishes))
         };
         let prepared = parallel::collect(request.threads, processes.len(), prepare)?;
         let mut all = PreparedElements::default();
-        for ((process, given), (bridge, masses, completer, one, vanishes)) in
+        for ((process, given), (bridge, masses, completer, own, vanishes)) in
             processes.into_iter().zip(&request.elements).zip(prepared)
         {
             all.completers.push(completer);
-            all.described.push(one);
+            all.processes.push(own);
             all.bridges.push(bridge);
             all.elements.push(MatrixElement {
                 process,
@@ -466,13 +478,13 @@ impl EventGenerator {
         let PreparedElements {
             mut bridges,
             elements,
-            described,
+            processes,
             completers,
         } = PreparedElements::new(processes, request, &switches)?;
         let vanishing = (0..count).filter(|&number| elements[number].vanishes);
         let vanishing: Vec<usize> = vanishing.collect();
         if vanishing.len() == count {
-            return Err(no_events(&described).into());
+            return Err(no_events(&processes).into());
         }
         let factors = parallel::collect(request.threads, count, |number| {
             let element = &elements[number];
@@ -577,7 +589,7 @@ impl EventGenerator {
             vanishing,
             writer: RecordWriter {
                 completers,
-                described,
+                processes,
                 alpha_qed: request.alpha_qed,
                 lifetimes: request.lifetimes.clone(),
             },
@@ -977,25 +989,25 @@ fn selections(
 }
 
 /// Returns the error for processes all of which vanish identically.
-fn no_events(described: &[Subprocess]) -> Error {
-    let nothing = match described.first().map(|one| one.incoming.len()) {
+fn no_events(processes: &[ElementProcesses]) -> Error {
+    let nothing = match processes.first().map(|one| one.incoming) {
         Some(1) => "the width is 0",
         _ => "the cross section is 0, and there are no events",
     };
     Error::run(
         format!(
             "|M|^2 of {} vanishes identically: {nothing}",
-            names(described)
+            names(processes)
         ),
         "are coupling orders and polarisations those that are meant?",
     )
 }
 
 /// Names matrix elements by the PDG codes of their first processes.
-fn names(of: &[Subprocess]) -> String {
-    let name = |one: &Subprocess| {
-        let codes = one.incoming.iter().chain(&one.outgoing);
-        codes.map(i32::to_string).collect::<Vec<_>>().join(" ")
+fn names(of: &[ElementProcesses]) -> String {
+    let name = |one: &ElementProcesses| {
+        let codes = one.codes[0].iter().map(i32::to_string);
+        codes.collect::<Vec<_>>().join(" ")
     };
     let names: Vec<String> = of.iter().map(name).collect();
     format!("{} (PDG codes)", names.join(", "))
@@ -1159,9 +1171,9 @@ impl RecordWriter {
         let element = event.element as usize;
         let source = &integrand.sources[event.source as usize];
         let partons = &integrand.groups[source.group].partons[event.partons as usize];
-        let described = &self.described[element];
-        let partons = &partons.codes[2 - described.incoming.len()..];
-        let options = described.flavors[0].options.iter();
+        let processes = &self.processes[element];
+        let partons = &partons.codes[2 - processes.incoming..];
+        let options = processes.codes.iter();
         let mut own = options.filter(|codes| codes.starts_with(partons));
         let count = own.clone().count();
         let drawn = ((event.process * count as f64) as usize).min(count - 1);

@@ -537,7 +537,7 @@ fn group_of(
         }
         sources.push(PointSource {
             group: 0,
-            channel: Channel::new(&drawn, &settings)?,
+            channel: Arc::new(Channel::new(&drawn, &settings)?),
             permutations,
             columns: same.iter().map(|&column| column as u32).collect(),
             chances: vec![1.0; members.len()],

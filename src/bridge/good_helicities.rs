@@ -109,9 +109,10 @@ impl Form {
         let points = trial.points();
         let mut contributes = vec![false; all.len()];
         for point in 0..points.count().min(SEARCHED) {
+            let inputs = Inputs::without_channels(points.part(point, 1));
             let parts = backend
-                .contributions(Inputs::without_channels(points.part(point, 1)))
-                .map_err(|bad| self.bad_momentum(&points, point + bad.event))?;
+                .contributions(inputs)
+                .map_err(|failure| self.failure(&inputs, failure))?;
             for part in parts {
                 let sum: f64 = part.helicities.iter().map(|x| x.abs()).sum();
                 let rounding = if trial.is_moved(point) {

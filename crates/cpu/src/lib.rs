@@ -4,7 +4,7 @@
 //! exposes no generic types, so that its users need not compile the kernels again.
 
 use mebridge_backend::inputs::Inputs;
-use mebridge_backend::{Backend, BadMomentum, Contributions};
+use mebridge_backend::{Backend, Contributions, Failure};
 use mebridge_engine::{Engine, ThreadedEngine};
 use mebridge_plan::ValidPlan;
 use mebridge_plan::binding::Binding;
@@ -78,7 +78,7 @@ impl Scalar {
     }
 
     /// Contribution of each helicity to each of a few events, see [`Backend::contributions`].
-    pub fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, BadMomentum> {
+    pub fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, Failure> {
         self.0.contributions(inputs)
     }
 

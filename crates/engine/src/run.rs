@@ -66,7 +66,11 @@ impl<T: Real> Engine<T> {
         assert!(
             momenta.legs() == self.legs.len() && momenta.events() == blocks.outputs.helicity.len()
         );
-        // SAFETY: the worker's memory was sized for this engine, and the plan has no address beyond it. Momenta have
+        assert!(
+            blocks.worker.numbers().len() >= self.vector_numbers(),
+            "no vectors are allocated"
+        );
+        // SAFETY: the worker's memory is large enough for this engine, and the plan has no address beyond it. Momenta have
         // these legs and the same number of events as the other arrays, which are slices.
         unsafe { dispatch(self.level, blocks) }
     }

@@ -37,9 +37,10 @@ pub struct ThreadedEngine<T: Real> {
 }
 
 impl<T: Real> ThreadedEngine<T> {
-    /// Makes an engine with `threads` threads, including the caller's own.
+    /// Makes an engine with `threads` threads, including the caller's own. The vectors of each are allocated by the first
+    /// call that needs them: samplers use sessions, which share theirs.
     pub fn new(engine: Engine<T>, threads: usize) -> Result<Self> {
-        let workers = (0..threads.max(1)).map(|_| Worker::new(&engine));
+        let workers = (0..threads.max(1)).map(|_| Worker::without_vectors(&engine));
         let workers = workers.collect::<Result<_>>()?;
         let kept = threads::start(threads.max(1) - 1).map_err(|source| Error::Threads {
             threads,
@@ -83,7 +84,7 @@ impl<T: Real> ThreadedEngine<T> {
     }
 
     /// Evaluates events whose arrays and indices have been checked.
-    pub fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<(), BadMomentum> {
+    pub fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<(), Failure> {
         let engine = &self.engine;
         let lanes = engine.lanes();
         let vectors = inputs.points.count().div_ceil(lanes);
@@ -91,8 +92,11 @@ impl<T: Real> ThreadedEngine<T> {
             worker.lost = false;
         }
         let threads = self.threads_for(vectors);
+        for worker in &mut self.workers[..threads] {
+            worker.allocate_vectors(engine)?;
+        }
         if threads == 1 {
-            return engine.run(&mut self.workers[0], inputs, outputs);
+            return Ok(engine.run(&mut self.workers[0], inputs, outputs)?);
         }
         let smallest = (MIN_CHUNK_WORK / engine.plan().count.multiply_adds.max(1)).max(1);
         let queue = Mutex::new(Queue {
@@ -118,7 +122,7 @@ impl<T: Real> ThreadedEngine<T> {
         });
         let queue = queue.into_inner().unwrap_or_else(PoisonError::into_inner);
         match queue.bad {
-            Some(event) => Err(BadMomentum { event }),
+            Some(event) => Err(BadMomentum { event }.into()),
             None => Ok(()),
         }
     }
@@ -131,8 +135,20 @@ impl<T: Real> ThreadedEngine<T> {
     }
 
     /// Evaluates a few events and returns for each the contribution of every helicity and, if the plan computes them,
-    /// all AMP2.
-    pub fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, BadMomentum> {
+    /// all AMP2. Vectors are kept only if they were there before: engines are tried and then used by sessions.
+    pub fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, Failure> {
+        let temporary = self.workers[0].allocate_vectors(&self.engine)?;
+        let found = self.contributions_of_first_thread(inputs);
+        if temporary {
+            self.workers[0].free_vectors()?;
+        }
+        Ok(found?)
+    }
+
+    fn contributions_of_first_thread(
+        &mut self,
+        inputs: Inputs,
+    ) -> Result<Vec<Contributions>, BadMomentum> {
         let nevt = inputs.points.count();
         let mut all = Vec::with_capacity(nevt);
         let mut matrix_elements = vec![0.0; nevt];
@@ -170,7 +186,7 @@ impl<T: Real> ThreadedEngine<T> {
 impl<T: Real> ThreadedEngine<T> {
     /// Evaluates one event and returns each helicity separately. Returns false unless the plan takes helicities one at
     /// a time and computes AMP2 from their amplitudes, and JAMPs, if requested, from diagrams.
-    fn each(&mut self, inputs: Inputs, answer: &mut EachHelicity) -> Result<bool, BadMomentum> {
+    fn each(&mut self, inputs: Inputs, answer: &mut EachHelicity) -> Result<bool, Failure> {
         let plan = self.engine.plan();
         let several = plan.groups().iter().any(|group| group.len() != 1);
         // JAMPs of loops are those of another basis.
@@ -179,6 +195,7 @@ impl<T: Real> ThreadedEngine<T> {
             return Ok(false);
         }
         let worker = &mut self.workers[0];
+        worker.allocate_vectors(&self.engine)?;
         worker.all_amp2 = true;
         answer.amp2.clear();
         answer.jamp2.clear();
@@ -235,7 +252,7 @@ impl<T: Real> Backend for ThreadedEngine<T> {
     }
 
     fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<(), Failure> {
-        Ok(ThreadedEngine::run(self, inputs, outputs)?)
+        ThreadedEngine::run(self, inputs, outputs)
     }
 
     fn may_be_invalid(&self) -> bool {
@@ -243,11 +260,11 @@ impl<T: Real> Backend for ThreadedEngine<T> {
     }
 
     fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, Failure> {
-        Ok(ThreadedEngine::contributions(self, inputs)?)
+        ThreadedEngine::contributions(self, inputs)
     }
 
     fn each(&mut self, inputs: Inputs, answer: &mut EachHelicity) -> Result<bool, Failure> {
-        Ok(ThreadedEngine::each(self, inputs, answer)?)
+        ThreadedEngine::each(self, inputs, answer)
     }
 
     fn session(&self, memory: &SessionMemory) -> Result<Box<dyn Session>> {
@@ -392,5 +409,38 @@ mod tests {
         });
         assert!(answers[0].0.iter().all(|x| *x > 0.0));
         assert!(answers[0] == answers[1] && answers[0] == answers[2]);
+    }
+
+    /// A sampler makes some hundred engines, tries each of them once, and uses sessions.
+    #[test]
+    fn only_calls_of_run_leave_vectors_behind() {
+        let process = example::scalars();
+        let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
+        let plan = compile(&process, &binding, &[0]).unwrap();
+        let plan = plan.validate(&process).unwrap();
+        let split = BlockDiagonal::of_process(&process, false);
+        let engine = Engine::<f64>::new(&process, &split, &binding, plan, Level::None, false);
+        let mut engine = ThreadedEngine::new(engine.unwrap(), 2).unwrap();
+        let held = |engine: &mut ThreadedEngine<f64>| -> Vec<usize> {
+            let workers = engine.workers.iter_mut();
+            workers.map(|worker| worker.numbers().len()).collect()
+        };
+        let trial = Trial::new(&process, &binding).unwrap();
+        let inputs = Inputs::without_channels(trial.points().part(0, 1));
+        let first = engine.contributions(inputs).unwrap();
+        assert_eq!(held(&mut engine), [0, 0]);
+        let mut found = ([0.0], [0], [0]);
+        let outputs = Outputs {
+            matrix_elements: &mut found.0,
+            helicity: &mut found.1,
+            color: &mut found.2,
+        };
+        engine.run(inputs, outputs).unwrap();
+        let needed = engine.engine.vector_numbers();
+        assert!(needed > 0);
+        assert_eq!(held(&mut engine), [needed, 0]);
+        // They stay where they were before, and hold nothing that matters.
+        assert_eq!(engine.contributions(inputs).unwrap(), first);
+        assert_eq!(held(&mut engine), [needed, 0]);
     }
 }

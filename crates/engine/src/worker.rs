@@ -60,15 +60,28 @@ pub struct EngineTimers {
 impl<T: Real> Worker<T> {
     /// Allocates memory for an engine.
     pub fn new(engine: &Engine<T>) -> Result<Self> {
-        let mut worker = Worker {
-            vectors: Arena::new(engine.vector_numbers())?,
-            ..Worker::without_vectors(engine)?
-        };
-        worker.put_constants(engine);
+        let mut worker = Worker::without_vectors(engine)?;
+        worker.allocate_vectors(engine)?;
         Ok(worker)
     }
 
-    /// Allocates all but the array of vectors, which is supplied with each sample.
+    /// Allocates the array of vectors, unless that was done before for the same engine. Returns whether it did.
+    pub fn allocate_vectors(&mut self, engine: &Engine<T>) -> Result<bool> {
+        let missing = self.vectors.len() == 0;
+        if missing {
+            self.vectors = Arena::new(engine.vector_numbers())?;
+            self.put_constants(engine);
+        }
+        Ok(missing)
+    }
+
+    /// Frees the array of vectors.
+    pub fn free_vectors(&mut self) -> Result<()> {
+        self.vectors = Arena::new(0)?;
+        Ok(())
+    }
+
+    /// Allocates all but the array of vectors.
     pub fn without_vectors(engine: &Engine<T>) -> Result<Self> {
         Ok(Worker {
             vectors: Arena::new(0)?,

@@ -731,7 +731,7 @@ fn taught(
     launch: &Launch,
     number: usize,
     of_blocks: &[BlockSums],
-    trial: bool,
+    points: &[usize],
 ) -> TrainingData {
     let run = &launch.runs[number];
     let source = &integrand.sources[run.source];
@@ -743,15 +743,18 @@ fn taught(
     let width = 16 * sizes.most_elements;
     let used = 16 * source.chances.len();
     let shares: Vec<f64> = doubles(&slot.answers.shares[width * number..][..used]).collect();
-    let rows = 4 * integrand.groups[source.group].legs;
+    let (rows, most) = (
+        4 * integrand.groups[source.group].legs,
+        points[source.group],
+    );
     let mut tried = TrialPoints::default();
     for (place, (block, of)) in blocks.iter().zip(of_blocks).enumerate() {
         let (mut momenta, mut weights) = (Vec::new(), Vec::new());
-        if trial {
+        if most > 0 {
             let width = 8 * (1 + sizes.rows);
             let first = (run.first + place) * leave_out::POINTS * width;
             let points = slot.answers.tried[first..].chunks_exact(width);
-            for point in points.take(leave_out::POINTS.min(of.kept as usize)) {
+            for point in points.take(most.min(of.kept as usize)) {
                 let mut numbers = doubles(point);
                 weights.extend(numbers.next());
                 momenta.extend(numbers.take(rows));
@@ -761,6 +764,7 @@ fn taught(
         tried.merge(&TrialPoints::new(
             momenta,
             weights,
+            most,
             block.count as u64,
             kept,
         ));
@@ -850,10 +854,11 @@ impl Weigh for SamplerGpus {
     ) -> std::result::Result<(), Failure> {
         let asked = Asked::Learn { trial };
         let threads = self.threads;
+        let points = leave_out::points_to_keep(integrand, trial);
         self.run(integrand, blocks, asked, &mut |sizes, slot, launch| {
             let sums: Vec<_> = sums(&slot.answers.sums, launch.blocks.len()).collect();
             let all = parallel::map_large(threads, launch.runs.len(), |number| {
-                taught(integrand, sizes, slot, launch, number, &sums, trial)
+                taught(integrand, sizes, slot, launch, number, &sums, &points)
             });
             for (run, taught) in launch.runs.iter().zip(&all) {
                 take(run.source, taught);

@@ -290,7 +290,7 @@ fn add(
         };
         integrand.sources.push(PointSource {
             group,
-            channel,
+            channel: Arc::new(channel),
             permutations: of.permutations,
             columns: of.members.iter().map(|&one| one as u32).collect(),
             chances: vec![0.7, 1.9],

@@ -14,6 +14,7 @@ use crate::sums::is_usable;
 use crate::{Error, Result, bytes};
 use mebridge_phasespace::Rows;
 use mebridge_simd::{Level, Real, Simd, Task, dispatch, functions};
+use std::sync::Arc;
 
 /// Bins of a dimension.
 pub const BINS: usize = 64;
@@ -34,8 +35,8 @@ const MAX_LANES: usize = 8;
 /// The bins of all dimensions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
-    /// [`EDGES`] edges for each dimension, ascending from 0 to 1.
-    edges: Vec<f64>,
+    /// [`EDGES`] edges for each dimension, ascending from 0 to 1. Copies share them until one of them adapts.
+    edges: Arc<Vec<f64>>,
 }
 
 impl Grid {
@@ -43,7 +44,7 @@ impl Grid {
     pub fn new(dimensions: usize) -> Self {
         let edges = (0..EDGES).map(|i| i as f64 / BINS as f64);
         Grid {
-            edges: edges.collect::<Vec<_>>().repeat(dimensions),
+            edges: Arc::new(edges.collect::<Vec<_>>().repeat(dimensions)),
         }
     }
 
@@ -102,7 +103,8 @@ impl Grid {
     pub fn adapt(&mut self, training: &Training, damping: f64) {
         assert_eq!(training.squares.len(), self.dimensions() * BINS);
         let squares = training.squares.chunks_exact(BINS);
-        for (edges, squares) in self.edges.chunks_exact_mut(EDGES).zip(squares) {
+        let edges = Arc::make_mut(&mut self.edges);
+        for (edges, squares) in edges.chunks_exact_mut(EDGES).zip(squares) {
             // The sum may overflow when a large weight is among others.
             let most = squares.iter().copied().fold(0.0, f64::max);
             if most > 0.0 && most.is_finite() {
@@ -129,7 +131,9 @@ impl Grid {
                 return Err(Error::Edges { dimension });
             }
         }
-        Ok(Grid { edges })
+        Ok(Grid {
+            edges: Arc::new(edges),
+        })
     }
 }
 
@@ -197,13 +201,13 @@ fn place<V: Simd<Scalar = f64>>(edges: &[f64], number: V) -> (V, V) {
 }
 
 /// Sums of squared weights by bin.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Training {
     squares: Vec<f64>,
 }
 
 impl Training {
-    /// Creates empty training data for a grid with `dimensions` dimensions.
+    /// Creates training data without points for a grid with `dimensions` dimensions; `default()` can be merged with any.
     pub fn new(dimensions: usize) -> Self {
         Training {
             squares: vec![0.0; dimensions * BINS],
@@ -245,6 +249,10 @@ impl Training {
     /// # Panics
     /// If dimensions differ.
     pub fn merge(&mut self, later: &Training) {
+        if self.squares.is_empty() {
+            self.squares.clone_from(&later.squares);
+            return;
+        }
         assert_eq!(self.squares.len(), later.squares.len());
         for (sum, more) in self.squares.iter_mut().zip(&later.squares) {
             *sum += more;

@@ -221,8 +221,8 @@ pub struct ElementGroup {
 pub struct PointSource {
     /// Its group.
     pub group: usize,
-    /// The channel that draws momenta.
-    pub channel: Channel,
+    /// The channel that draws momenta. Copies of an integrand share it.
+    pub channel: Arc<Channel>,
     /// Permutations of the legs.
     pub permutations: Vec<Permutation>,
     /// Column of the channel weight for each permutation.

@@ -20,7 +20,7 @@ use std::convert::Infallible;
 const GROWTH: f64 = 0.01;
 /// Maximum number of points of a source that are used.
 pub const POINTS: usize = 64;
-/// Maximum number of weights per group: if it has many sources, fewer points of each are used.
+/// Maximum number of weights per group: if it has many sources, fewer points of each are used ([`points_used`]).
 const NUMBERS: usize = 1 << 22;
 /// A source is removed if fewer of its points than this pass the cuts.
 const FEW: u64 = 10;
@@ -31,6 +31,8 @@ pub struct TrialPoints {
     /// Momenta, `[point][leg][4]`.
     momenta: Vec<f64>,
     weights: Vec<f64>,
+    /// Maximum number of points kept; all others are only counted.
+    most: usize,
     /// Number of points drawn.
     pub drawn: u64,
     /// Number of points that passed.
@@ -38,10 +40,10 @@ pub struct TrialPoints {
 }
 
 impl TrialPoints {
-    /// Takes the points of a block. If `legs` is 0, they are only counted.
-    pub fn from_workspace(work: &Workspace, legs: usize) -> TrialPoints {
+    /// Takes at most `most` points of a block; all others are only counted.
+    pub fn from_workspace(work: &Workspace, legs: usize, most: usize) -> TrialPoints {
         let weights = work.kept.iter().map(|&point| work.weights[point as usize]);
-        let weights: Vec<f64> = weights.take(if legs > 0 { POINTS } else { 0 }).collect();
+        let weights: Vec<f64> = weights.take(most).collect();
         let mut momenta = Vec::with_capacity(4 * legs * weights.len());
         for place in 0..weights.len() {
             momenta.extend((0..4 * legs).map(|row| work.points.row(row)[place]));
@@ -49,18 +51,30 @@ impl TrialPoints {
         TrialPoints {
             momenta,
             weights,
+            most,
             drawn: work.weights.len() as u64,
             passed: work.kept.len() as u64,
         }
     }
 
-    /// Creates the result of a trial.
+    /// Creates the result of a trial that keeps at most `most` points.
     ///
-    /// `momenta` (`[point][leg][4]`) and `weights` are those of the first [`POINTS`] points that pass.
-    pub fn new(momenta: Vec<f64>, weights: Vec<f64>, drawn: u64, passed: u64) -> TrialPoints {
+    /// `momenta` (`[point][leg][4]`) and `weights` are those of the first points that pass.
+    ///
+    /// # Panics
+    /// If there are more points.
+    pub fn new(
+        momenta: Vec<f64>,
+        weights: Vec<f64>,
+        most: usize,
+        drawn: u64,
+        passed: u64,
+    ) -> TrialPoints {
+        assert!(weights.len() <= most);
         TrialPoints {
             momenta,
             weights,
+            most,
             drawn,
             passed,
         }
@@ -73,13 +87,32 @@ impl TrialPoints {
 
     /// Adds later points.
     pub fn merge(&mut self, later: &TrialPoints) {
-        if self.weights.len() < POINTS {
-            self.momenta.extend_from_slice(&later.momenta);
-            self.weights.extend_from_slice(&later.weights);
+        self.most = self.most.max(later.most);
+        let count = later.weights.len().min(self.most - self.weights.len());
+        if count > 0 {
+            let momenta = &later.momenta[..later.momenta.len() / later.weights.len() * count];
+            self.momenta.reserve_exact(momenta.len());
+            self.momenta.extend_from_slice(momenta);
+            self.weights.extend_from_slice(&later.weights[..count]);
         }
         self.drawn += later.drawn;
         self.passed += later.passed;
     }
+}
+
+/// Returns the number of points that are used of each source in a group with this number of them.
+fn points_used(sources: usize) -> usize {
+    (NUMBERS / sources.pow(2).max(1)).clamp(1, POINTS)
+}
+
+/// Returns for each group the number of points of each source to keep: none if this is not a trial.
+pub fn points_to_keep(integrand: &Integrand, trial: bool) -> Vec<usize> {
+    let mut sources = vec![0; integrand.groups.len()];
+    for source in &integrand.sources {
+        sources[source.group] += 1;
+    }
+    let points = |sources| if trial { points_used(sources) } else { 0 };
+    sources.into_iter().map(points).collect()
 }
 
 /// Returns the indices of the sources to keep, ascending.
@@ -119,7 +152,7 @@ impl Trial {
         let columns = own.iter().flat_map(|&i| &integrand.sources[i].columns);
         let columns: Vec<u32> = columns.copied().collect();
         let weights = of.weights.select(&columns);
-        let most = (NUMBERS / own.len().pow(2).max(1)).clamp(1, POINTS);
+        let most = points_used(own.len());
         let mut points = Rows::new(layout.rows(), most);
         let mut every = Rows::new(columns.len().max(1), most);
         let mut found = Trial {
@@ -252,5 +285,30 @@ pub fn keep_sources(integrand: &mut Integrand, sources: &[u32]) {
             }
         }
         group.weights = group.weights.select(&columns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_points_are_kept_than_are_used() {
+        assert_eq!([1, 256, 512, 100_000].map(points_used), [64, 64, 16, 1]);
+        // Two legs and three points in each part.
+        let part = |first: usize| {
+            let weights = (first..first + 3).map(|i| i as f64).collect();
+            let momenta = (8 * first..8 * (first + 3)).map(|i| i as f64).collect();
+            TrialPoints::new(momenta, weights, 4, 10, 5)
+        };
+        let mut all = TrialPoints::default();
+        for first in [0, 3, 6] {
+            all.merge(&part(first));
+        }
+        assert_eq!(all.weights, [0.0, 1.0, 2.0, 3.0]);
+        assert!(all.momenta.iter().copied().eq((0..32).map(f64::from)));
+        assert_eq!((all.drawn, all.passed), (30, 15));
+        all.forget_points();
+        assert!(all.weights.is_empty() && all.momenta.is_empty() && all.passed == 15);
     }
 }

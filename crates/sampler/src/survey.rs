@@ -18,6 +18,7 @@ use super::sums::{Estimate, WeightSums};
 use super::unweight::{Spectrum, thresholds};
 use super::weigh::{TrainingData, Weigh};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Settings of a survey.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
@@ -139,10 +140,18 @@ pub fn survey<W: Weigh + ?Sized>(
     settings: &SurveySettings,
     weigher: &mut W,
 ) -> Result<Survey, Failure> {
-    let dimension = |source: &PointSource| Grid::new(source.channel.dimension());
+    // Grids with as many dimensions share their edges until they adapt.
+    let mut even = BTreeMap::new();
+    let mut grid = |source: &PointSource| {
+        let dimension = source.channel.dimension();
+        let grid = even
+            .entry(dimension)
+            .or_insert_with(|| Grid::new(dimension));
+        grid.clone()
+    };
     let mut surveyed = Surveyed {
         seed: settings.seed,
-        grids: integrand.sources.iter().map(dimension).collect(),
+        grids: integrand.sources.iter().map(&mut grid).collect(),
         points: 0,
     };
     let of = integrand.sources.len() as u32;
@@ -159,19 +168,17 @@ pub fn survey<W: Weigh + ?Sized>(
         one.tried.forget_points();
     }
     latest = leave_out::select(&latest, &stay);
-    surveyed.learn(integrand, &latest, |_| true, weigher.threads());
+    surveyed.learn(integrand, &mut latest, |_| true, weigher.threads());
     weigher.set(integrand)?;
     let mut more = first(&latest, settings);
     for part in 1..PARTS {
-        let found = surveyed.part(integrand, part, &more, weigher)?;
+        let mut found = surveyed.part(integrand, part, &more, weigher)?;
         let had = |source: usize| more[source] > 0;
-        surveyed.learn(integrand, &found, had, weigher.threads());
+        surveyed.learn(integrand, &mut found, had, weigher.threads());
         weigher.set(integrand)?;
         for ((latest, found), &count) in latest.iter_mut().zip(found).zip(&more) {
             if count > 0 {
                 *latest = found;
-                // The grid has been adapted to it.
-                latest.training = Training::new(0);
             }
         }
         let needed = needed(&latest, settings);
@@ -286,11 +293,12 @@ impl Surveyed {
         })
     }
 
-    /// Adapts the grids and chances of the sources selected by `of` to the results of a part.
+    /// Adapts the grids and chances of the sources selected by `of` to the results of a part, of which the sums for grids
+    /// are dropped.
     fn learn(
         &mut self,
         integrand: &mut Integrand,
-        found: &[TrainingData],
+        found: &mut [TrainingData],
         of: impl Fn(usize) -> bool + Sync,
         threads: usize,
     ) {
@@ -307,6 +315,7 @@ impl Surveyed {
             })
         });
         for (number, grid) in grids.into_iter().enumerate() {
+            found[number].training = Training::default();
             if let Some(grid) = grid {
                 self.grids[number] = grid;
                 learn_chances(&mut integrand.sources[number].chances, &found[number].sizes);
@@ -438,7 +447,7 @@ mod tests {
             training: Training::new(0),
             spectrum,
             sizes: Vec::new(),
-            tried: TrialPoints::new(Vec::new(), Vec::new(), 1 << 16, passed as u64),
+            tried: TrialPoints::new(Vec::new(), Vec::new(), 0, 1 << 16, passed as u64),
         }
     }
 

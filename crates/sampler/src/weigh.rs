@@ -7,7 +7,7 @@ use super::blocks::Block;
 use super::events::{Event, momenta};
 use super::grid::Training;
 use super::integrand::{Failure, Flux, Integrand, MatrixElementSource, PointSource};
-use super::leave_out::TrialPoints;
+use super::leave_out::{self, TrialPoints};
 use super::parallel;
 use super::random::ACCEPTANCE;
 use super::sums::WeightSums;
@@ -151,11 +151,11 @@ pub struct TrainingData {
 }
 
 impl TrainingData {
-    /// Creates training data without points.
+    /// Creates training data without points. The sums for the grid take memory from the first block on.
     pub fn empty(source: &PointSource) -> Self {
         TrainingData {
             sums: WeightSums::default(),
-            training: Training::new(source.channel.dimension()),
+            training: Training::default(),
             spectrum: Spectrum::default(),
             sizes: vec![[0.0; 2]; source.chances.len()],
             tried: TrialPoints::default(),
@@ -190,8 +190,8 @@ pub struct DrawnEvents {
 
 struct Learn<'a> {
     integrand: &'a Integrand,
-    /// Whether the points themselves are kept.
-    trial: bool,
+    /// For each group the number of points of each source to keep.
+    points: Vec<usize>,
 }
 
 impl BlockReader for Learn<'_> {
@@ -201,10 +201,11 @@ impl BlockReader for Learn<'_> {
         let source = &self.integrand.sources[block.source];
         let group = &self.integrand.groups[source.group];
         let mut taught = TrainingData::empty(source);
+        taught.training = Training::new(source.channel.dimension());
         taught.sums = work.sums();
         taught.training.add(&work.numbers, &work.weights);
         taught.spectrum.add(&work.weights);
-        taught.tried = TrialPoints::from_workspace(work, if self.trial { group.legs } else { 0 });
+        taught.tried = TrialPoints::from_workspace(work, group.legs, self.points[source.group]);
         for (place, (&point, &drawn)) in work.kept.iter().zip(&work.drawn).enumerate() {
             let weight = work.weights[point as usize].abs();
             let without = weight / work.squared[place].abs();
@@ -333,7 +334,8 @@ impl<S: MatrixElementSource + Send> Weigh for Vec<S> {
         trial: bool,
         take: &mut dyn FnMut(usize, &TrainingData),
     ) -> Result<(), Failure> {
-        let learn = Learn { integrand, trial };
+        let points = leave_out::points_to_keep(integrand, trial);
+        let learn = Learn { integrand, points };
         weigh_each(integrand, blocks, self, &learn, |(source, taught)| {
             take(source, &taught);
         })

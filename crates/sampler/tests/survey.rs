@@ -100,7 +100,7 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
     };
     let source = |(column, diagram): (u32, &Diagram)| PointSource {
         group: 0,
-        channel: Channel::new(diagram, &space).expect("a channel"),
+        channel: Arc::new(Channel::new(diagram, &space).expect("a channel")),
         permutations: vec![Permutation::identity(3)],
         columns: vec![column],
         chances: vec![1.0],
