@@ -113,6 +113,11 @@ impl Banner {
         }
     }
 
+    /// The entry of the run card by which incoming bosons have a density for each helicity, if there is one.
+    pub fn boson_densities(&self) -> Option<String> {
+        run_card::boson_densities(&self.run_card)
+    }
+
     /// Whether events have the data that MG5aMC needs for weights at next-to-leading order.
     pub fn has_next_to_leading(&self) -> bool {
         let stored = |(name, value): &(String, String)| {
