@@ -35,10 +35,11 @@ pub fn by_helicity(elements: Vec<Element>, bosons: [bool; 2]) -> Result<Vec<Elem
         });
         let iden = element.process.iden;
         let average = counts[0] * counts[1];
-        if !iden.is_multiple_of(average) {
+        if states.len() as u32 != average || !iden.is_multiple_of(average) {
             let what = format!(
-                "|M|^2 of {} is divided by {iden}, and its bosons have {average} helicities",
-                element.name()
+                "|M|^2 of {} is divided by {iden}, and its bosons have {} of {average} pairs of helicities",
+                element.name(),
+                states.len()
             );
             return Err(Error::run(
                 what,

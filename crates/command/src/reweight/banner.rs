@@ -277,6 +277,19 @@ mod tests {
     }
 
     #[test]
+    fn densities_of_bosons_are_seen() {
+        let seen = |line: &str| {
+            let banner = banner(&format!("<MGRunCard>\n{line}\n</MGRunCard>"));
+            banner.boson_densities()
+        };
+        let found = seen(" 'eva' = pdlabel1 ! of beam 1");
+        assert_eq!(found.as_deref(), Some("pdlabel1 = 'eva'"));
+        for line in ["iww = pdlabel", "1 = evaorder", "# eva = pdlabel", ""] {
+            assert_eq!(seen(line), None, "{line}");
+        }
+    }
+
+    #[test]
     fn other_frames_are_refused() {
         let check = |line: &str, by_helicity, name| {
             let banner = banner(&format!("<MGRunCard>\n{line}\n</MGRunCard>"));
