@@ -303,6 +303,9 @@ DEVICE bool draw_steps(const Tables &t, Column c, unsigned at, unsigned end, Map
                 of.fractions[beam] = share;
                 of.rapidity = along * (beam ? -0.5 : 0.5);
             }
+            // Partons with different masses: one of them has its fraction of the beam.
+            const double sign = number(t, numbers + 7);
+            if (sign != 0) of.rapidity = fused(log_of(number(t, numbers + 8) / share + 1), sign, of.rapidity);
         } else {
             const double s = value_of(t, c, word(t, from)), mass = value_of(t, c, word(t, from + 1));
             const double a = value_of(t, c, word(t, from + 3)), b = value_of(t, c, word(t, from + 5));

@@ -26,7 +26,7 @@ pub use bias::JetBias;
 use functions::FortranFunctions;
 use lund::LundCut;
 pub use lund::LundLegs;
-use mebridge_densities::{Densities, FormFactor, PhotonPairs, Radiator, StrongCoupling};
+use mebridge_densities::{BosonBeam, Densities, FormFactor, PhotonPairs, Radiator, StrongCoupling};
 use mebridge_gpu_sampler::check;
 use mebridge_lhe::record_bytes;
 use mebridge_phasespace::cuts::{Rule, Window};
@@ -164,7 +164,7 @@ impl Lifetimes {
 }
 
 /// A beam.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum BeamRequest {
     /// A parton with all of the beam energy.
@@ -192,6 +192,22 @@ pub enum BeamRequest {
     Photons(#[serde(with = "RadiatorName")] Radiator),
     /// A proton that stays intact in an ultraperipheral collision with another one: `edff` or `chff`.
     Ultraperipheral(#[serde(with = "FormFactorName")] FormFactor),
+    /// A lepton that radiates weak bosons and photons, in the effective vector boson approximation. Each matrix element
+    /// has one helicity of the boson.
+    Bosons(#[serde(with = "Bosons")] BosonBeam),
+}
+
+/// Serialises [`BosonBeam`].
+#[derive(Deserialize, Serialize)]
+#[serde(remote = "BosonBeam", deny_unknown_fields)]
+struct Bosons {
+    #[serde(with = "RadiatorName")]
+    of: Radiator,
+    anti: bool,
+    left_handed: f64,
+    by_transverse_momentum: bool,
+    alpha: f64,
+    masses: [f64; 2],
 }
 
 /// Serialises [`FormFactor`] by MG5aMC's names.
@@ -1131,6 +1147,10 @@ impl BeamRequest {
                 Some(Arc::new(Densities::leptons(densities, *anti)?))
             }
             BeamRequest::Photons(of) => Some(Arc::new(Densities::photons(*of))),
+            BeamRequest::Bosons(of) if of.of == Radiator::Proton => {
+                return Err(wrong("weak bosons are radiated by leptons").into());
+            }
+            BeamRequest::Bosons(of) => Some(Arc::new(Densities::bosons(*of))),
             BeamRequest::Ultraperipheral(_) => {
                 return Err(
                     wrong("both beams are of an ultraperipheral collision, or none").into(),

@@ -50,6 +50,12 @@ pub struct Completer {
     forced: Vec<i32>,
 }
 
+/// Returns whether the first of two partons comes from the second beam, which is along -z. A parton with a mass may move
+/// along the other beam.
+fn is_second(first: [f64; 4], second: [f64; 4]) -> bool {
+    first[3] * second[0] < second[3] * first[0]
+}
+
 impl Completer {
     /// Prepares a matrix element from its description.
     ///
@@ -108,8 +114,7 @@ impl Completer {
         let lines = self.on_shell(event, codes, diagram);
         let mut particles = Vec::with_capacity(legs + lines.len());
         particles.extend((0..incoming).map(leg));
-        // The parton along +z comes first.
-        if incoming == 2 && momenta[0][3] < 0.0 {
+        if incoming == 2 && is_second(momenta[0], momenta[1]) {
             particles.swap(0, 1);
         }
         let mut mothers = vec![0; if lines.is_empty() { 0 } else { legs }];

@@ -243,13 +243,16 @@ enum Orders {
 /// Checks that the beams contain the incoming partons.
 fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure> {
     for (number, beam) in beams.iter().enumerate() {
-        let mut codes = BTreeSet::new();
+        let mut partons = BTreeSet::new();
         for of in prepared {
+            let [own, other] = [number, 1 - number].map(|leg| (leg, of.helicity(leg)));
             for option in &of.options {
-                codes.insert(option[number]);
-                codes.extend(of.element.mirrored.then(|| option[1 - number]));
+                partons.insert((option[own.0], own.1));
+                let mirrored = of.element.mirrored;
+                partons.extend(mirrored.then(|| (option[other.0], other.1)));
             }
         }
+        let codes: BTreeSet<i32> = partons.iter().map(|(code, _)| *code).collect();
         let list = |codes: &[i32]| {
             let words: Vec<String> = codes.iter().map(i32::to_string).collect();
             format!("{} (PDG codes)", words.join(", "))
@@ -266,8 +269,18 @@ fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure
             }
             Beam::Parton => {}
             Beam::Densities { .. } | Beam::PhotonPair(_) => {
-                let missing = codes.into_iter().filter(|&code| beam.place(code).is_none());
-                let missing: Vec<i32> = missing.collect();
+                let is_missing =
+                    |&(code, helicity): &(i32, Option<i8>)| beam.place(code, helicity).is_none();
+                let missing: BTreeSet<(i32, Option<i8>)> =
+                    partons.into_iter().filter(is_missing).collect();
+                if beam.has_helicities() && missing.iter().any(|(_, helicity)| helicity.is_none()) {
+                    return Err(format!(
+                        "the densities of beam {beam_number} are those of single helicities, and a matrix element has several there"
+                    )
+                    .into());
+                }
+                let missing: BTreeSet<i32> = missing.into_iter().map(|(code, _)| code).collect();
+                let missing: Vec<i32> = missing.into_iter().collect();
                 if !missing.is_empty() {
                     return Err(format!(
                         "the densities of beam {beam_number} have no {}; take a process without them, or other densities",
@@ -365,6 +378,14 @@ fn together(prepared: &[Prepared], threads: usize) -> Result<Vec<Vec<usize>>, Fa
 }
 
 impl Prepared<'_> {
+    /// Returns the helicity of an incoming leg; `None` if it has several.
+    fn helicity(&self, leg: usize) -> Option<i8> {
+        let leg = leg.checked_sub(usize::from(self.decays))?;
+        let mut of_rows = self.element.process.helicities.iter().map(|row| row[leg]);
+        let first = of_rows.next()?;
+        of_rows.all(|other| other == first).then_some(first)
+    }
+
     /// Returns the lines of a channel that must not be on their mass shells.
     fn off_shell(&self, channel: usize) -> BTreeSet<usize> {
         let listed = self.element.off_shell.get(channel).into_iter().flatten();
@@ -421,6 +442,7 @@ fn partons(prepared: &[Prepared], members: &[usize], exchanged: &[bool]) -> Vec<
                 partons.push(Partons {
                     element: place,
                     codes,
+                    helicities: [0, 1].map(|leg| prepared[member].helicity(leg)),
                     exchanged,
                     factor,
                 });

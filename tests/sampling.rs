@@ -8,7 +8,7 @@ use mebridge::event_generator::{
 use mebridge::generate::generate_with;
 use mebridge::sampling::{ClusteredLines, Common, Elements, MatrixElement, integrand};
 use mebridge::{Bridge, Switches, models};
-use mebridge_densities::{Densities, Radiator, StrongCoupling};
+use mebridge_densities::{BosonBeam, Densities, Radiator, StrongCoupling};
 use mebridge_phasespace::Rows;
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
@@ -502,6 +502,19 @@ fn beams_are_asked_for_by_json() {
     };
     let photons = BeamRequest::Photons(Radiator::Muon);
     assert_eq!(found, [BeamRequest::Parton, hadron, photons]);
+    let bosons = BeamRequest::Bosons(BosonBeam {
+        of: Radiator::Electron,
+        anti: true,
+        left_handed: 0.25,
+        by_transverse_momentum: true,
+        alpha: 1.0 / 132.507,
+        masses: [80.419, 91.188],
+    });
+    let text = serde_json::to_string(&bosons).expect("text");
+    assert_eq!(
+        serde_json::from_str::<BeamRequest>(&text).expect("a beam"),
+        bosons
+    );
 }
 
 /// Photons from a proton and from an electron: a different density for each beam.
@@ -536,6 +549,106 @@ fn photons_are_radiated_by_beams() {
         size * shape * PICOBARN * flux(of[0], x1) * flux(of[1], x2)
     });
     agrees(found, wanted);
+}
+
+/// Photons of polarised muons, whose densities depend on the helicity: a matrix element for each pair of helicities.
+#[test]
+fn bosons_have_densities_by_helicity() {
+    let scale = 200.0;
+    let alpha = 1.0 / 132.507;
+    let beam = |anti: bool, left_handed: f64| {
+        let beam = BosonBeam {
+            of: Radiator::Muon,
+            anti,
+            left_handed,
+            by_transverse_momentum: false,
+            alpha,
+            masses: [80.419, 91.188],
+        };
+        Arc::new(Densities::bosons(beam))
+    };
+    let of = [beam(true, 0.95), beam(false, 0.1)];
+    let common = Common {
+        energy: 4000.0,
+        beams: of.each_ref().map(|densities| Beam::Densities {
+            densities: densities.clone(),
+            anti: false,
+        }),
+        ..protons()
+    };
+    let pairs = ["a{L} a{L}", "a{L} a{R}", "a{R} a{L}", "a{R} a{R}"];
+    let of_pairs = pairs.map(|pair| format!("add process {pair} > t t~"));
+    let text = of_pairs.join("; ").replacen("add process ", "", 1);
+    let mut run = Run::new(&text, &common, no_cuts);
+    let found = cross_section(&mut run, 60_000, 2);
+    // The cross sections of photons with the same and with opposite helicities.
+    let wanted = folded(common.energy * common.energy, |s, _, x1, x2| {
+        let rho = 4.0 * 173.0 * 173.0 / s;
+        let beta = (1.0 - rho).sqrt();
+        let logarithm = ((1.0 + beta) / (1.0 - beta)).ln();
+        let shape = (1.0 + rho - rho * rho / 2.0) * logarithm - beta * (1.0 + rho);
+        let size = 4.0 * PI * alpha * alpha / s * 3.0 * (2.0f64 / 3.0).powi(4);
+        let same = beta * (1.0 - beta.powi(4)) * (1.0 / rho + logarithm / (2.0 * beta));
+        let opposite = 2.0 * shape - same;
+        let fluxes = [(&of[0], x1), (&of[1], x2)].map(|(densities, x)| {
+            let mut found = [0.0; 8];
+            densities.evaluate(&[x], &[scale * scale], &mut found);
+            [found[0], found[1]]
+        });
+        let [[a, b], [c, d]] = fluxes;
+        size * PICOBARN * (same * (a * c + b * d) + opposite * (a * d + b * c))
+    });
+    agrees(found, wanted);
+
+    let several = Run::prepared("a a > t t~", &common, no_cuts, &[]);
+    let error = several.err().expect("an error").to_string();
+    let said = "the densities of beam 1 are those of single helicities, and a matrix element has several there";
+    assert_eq!(error, said);
+    let other = Run::prepared("w-{0} a{R} > b t~", &common, no_cuts, &[]);
+    let error = other.err().expect("an error").to_string();
+    assert!(
+        error.starts_with("the densities of beam 1 have no -24"),
+        "{error}"
+    );
+}
+
+/// Where partons have different masses, one of them has exactly its fraction of the beam: the one without a mass.
+#[test]
+fn massless_partons_have_their_fraction() {
+    let bosons = Beam::Densities {
+        densities: Arc::new(Densities::bosons(BosonBeam {
+            of: Radiator::Electron,
+            anti: true,
+            left_handed: 0.5,
+            by_transverse_momentum: false,
+            alpha: 1.0 / 132.507,
+            masses: [80.419, 91.188],
+        })),
+        anti: false,
+    };
+    let both = [bosons.clone(), bosons.clone()];
+    for (text, beams, light) in [
+        ("w+{0} a{R} > w+ z", both.clone(), 1),
+        ("a{R} w+{0} > w+ z", both, 0),
+        ("e-{L} w+{0} > ve h", [Beam::Parton, bosons], 0),
+    ] {
+        let common = Common {
+            energy: 3000.0,
+            beams,
+            ..protons()
+        };
+        let mut run = Run::new(text, &common, no_cuts);
+        let survey = run.survey(settings(200), 1);
+        for event in run.events(&survey, settings(200), 1).events.iter() {
+            let [energy, _, _, along] = event.momenta[light];
+            // The order of like beams may be exchanged.
+            let fraction = event.fractions[usize::from(along < 0.0)];
+            assert!(
+                (energy / (1500.0 * fraction) - 1.0).abs() < 1e-9,
+                "{text}: {event:?}"
+            );
+        }
+    }
 }
 
 /// The text of an `eepdf.f` whose components are constants times powers of 1 - x: those of electrons and positrons.

@@ -98,7 +98,8 @@ class Events(Running):
         with self.assertRaisesRegex(mebridge.Error, "systematics, in which parameters of the model that run"):
             run.generate(10, 1, systematics=["scale"])
         with self.assertRaisesRegex(mebridge.Error, "mue_over_ref = 2.0 cannot be honoured"):
-            mebridge.Run(PROCESS, model=self.model, run_card={**PARTONS, "mue_over_ref": 2.0}, folder=self.folder)
+            self.cross_section(self.model, mue_over_ref=2.0)
+        self.assertEqual(self.cross_section(mue_over_ref=2.0), self.cross_section())
         wrong = {**PARTONS, "fixed_extra_scale": True, "mue_ref_fixed": 1e7}
         with self.assertRaisesRegex(mebridge.Error, "the scale is 1e.07 GeV"):
             mebridge.Run(PROCESS, model=self.model, run_card=wrong, folder=self.folder).generate(10, 1)

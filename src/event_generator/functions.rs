@@ -69,7 +69,7 @@ impl PointFunctions for FortranFunctions {
         element: usize,
         points: &PointMomenta,
         passes: &mut [bool],
-        scales: &mut [f64],
+        scales: &mut [[f64; 2]],
     ) -> Result<(), Failure> {
         let Some(number) = self.of_elements[element] else {
             return Ok(());
@@ -88,7 +88,7 @@ impl PointFunctions for FortranFunctions {
             // MadEvent does not ask for the scale of a point that is cut.
             if *passes {
                 let found = code.scale(&mut memory, kept, momenta, rapidity)?;
-                *scale = found.unwrap_or(0.0);
+                *scale = found.unwrap_or([0.0; 2]);
             }
         }
         lock(memories).push(memory);

@@ -68,6 +68,51 @@ fn in_shell(folder: &Path, script: &str, arguments: &[&str]) -> Ran {
     }
 }
 
+/// Weak bosons of muons. MadEvent of MG5aMC 3.5.7 has 0.03895 +- 0.00007 pb (benches/results/compared_beams.csv).
+#[test]
+fn weak_bosons_of_leptons() {
+    let d = tempfile::tempdir().unwrap();
+    let entries = [
+        "lpp1=-4",
+        "lpp2=4",
+        "ebeam1=5000",
+        "ebeam2=5000",
+        "pdlabel=eva",
+        "fixed_fac_scale=True",
+        "dsqrt_q2fact1=1000",
+        "dsqrt_q2fact2=1000",
+        "dsqrt_shat=400",
+    ];
+    let mut arguments = vec!["w+ w- > t t~", "--nevents", "10000", "--seed", "1"];
+    arguments.extend(entries.iter().flat_map(|entry| ["--set", entry]));
+    let ran = events(d.path(), &arguments);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let rows: Vec<Vec<&str>> = ran
+        .stdout
+        .lines()
+        .filter(|line| line.contains(" +- "))
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let named = |row: &Vec<&str>| row.len() == 7 && row[2..4] == ["6", "-6"];
+    assert_eq!(rows.iter().filter(|row| named(row)).count(), 9);
+    assert_eq!(rows[4][..4], ["24{0}", "-24{0}", "6", "-6"]);
+    let all = rows.iter().find(|row| row[0] == "all").expect("a total");
+    let [found, error] = [1, 3].map(|place| all[place].parse::<f64>().unwrap());
+    let pull = (found - 0.03895) / error.hypot(0.000_07);
+    assert!(pull.abs() < 4.0 && error < 0.01 * found, "{all:?}");
+    // The first particle is of the first beam, mu+, in whichever direction it moves.
+    let text = text(d.path(), "run_01");
+    let mut backward = 0;
+    for event in from_events(&text).split("<event>").skip(1) {
+        let mut lines = event.trim().lines().skip(1);
+        let mut particle = || lines.next().unwrap().split_whitespace().collect::<Vec<_>>();
+        let [first, second] = [particle(), particle()];
+        assert_eq!((first[0], second[0]), ("24", "-24"));
+        backward += usize::from(first[8].starts_with('-'));
+    }
+    assert!(backward > 100, "{backward}");
+}
+
 #[test]
 fn a_process_by_its_name() {
     let d = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 
 use mebridge::Result;
 use mebridge::import::user_code::{
-    CUT, FortranNumber, FortranText, SCALE, UserCode, UserCodeContext, common_blocks,
+    CUT, FortranNumber, FortranText, SCALE, UserCode, UserCodeContext, UserScale, common_blocks,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -28,7 +28,8 @@ fn compiled_with(text: &str, surroundings: &UserCodeContext) -> Result<UserCode>
     };
     let [cuts, scales] =
         [CUT, SCALE].map(|name| text.to_uppercase().contains(&format!("FUNCTION {name}")));
-    UserCode::compile(&[file], [cuts, scales], surroundings)
+    let scales = scales.then_some(UserScale::Function);
+    UserCode::compile(&[file], cuts, scales, surroundings)
 }
 
 fn surroundings() -> UserCodeContext {
@@ -62,7 +63,9 @@ fn value(body: &str) -> std::result::Result<f64, String> {
     );
     let code = compiled(&text).map_err(|error| error.to_string())?;
     let found = code.scale(&mut code.memory(), &code.kept(), &point(30.0, 40.0), 0.5)?;
-    Ok(found.expect("there is a scale"))
+    let [one, other] = found.expect("there is a scale");
+    assert_eq!(one, other);
+    Ok(one)
 }
 
 #[test]
@@ -436,7 +439,7 @@ fn what_is_not_run_is_refused_by_file_and_line() {
         + "      double precision function a2(p)\n      double precision p(0:3,4),a\n      a2=a(p)\n      end\n";
     let error = compiled(&text).unwrap_err().to_string();
     assert!(error.contains("A calls itself"), "{error}");
-    let error = UserCode::compile(&[], [true, false], &surroundings()).unwrap_err();
+    let error = UserCode::compile(&[], true, None, &surroundings()).unwrap_err();
     assert!(
         error
             .to_string()

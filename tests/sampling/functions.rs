@@ -1,7 +1,7 @@
 //! Cuts and scales that users write in Fortran.
 
 use mebridge::event_generator::{ElementRequest, EventGenerator, Request};
-use mebridge::import::user_code::{CUT, FortranText, SCALE, UserCode, UserCodeContext};
+use mebridge::import::user_code::{CUT, FortranText, SCALE, UserCode, UserCodeContext, UserScale};
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_sampler::integrand::{Failure, Selection};
@@ -64,17 +64,33 @@ impl Selection for SameCut {
     }
 }
 
-fn code(wanted: [bool; 2]) -> UserCode {
+/// The routines of a `setscales.f`: the sum of the transverse masses, and a quarter of it for both beams.
+const ROUTINES: &str = "
+      subroutine set_ren_scale(P,rscale)
+      implicit none
+      double precision P(0:3,5),rscale,user_dynamical_scale
+      rscale=user_dynamical_scale(P)
+      end
+      subroutine set_fac_scale(P,q2factorization)
+      implicit none
+      double precision P(0:3,5),q2factorization(2),scale
+      call set_ren_scale(P,scale)
+      q2factorization(1)=(scale/4d0)**2
+      q2factorization(2)=q2factorization(1)
+      end
+";
+
+fn code(cuts: bool, scales: Option<UserScale>) -> UserCode {
     let file = FortranText {
         path: "mine.f".into(),
-        text: FUNCTIONS.as_bytes().to_vec(),
+        text: [FUNCTIONS, ROUTINES].concat().into_bytes(),
         without: BTreeSet::new(),
     };
     let surroundings = UserCodeContext {
         legs: 5,
         ..UserCodeContext::default()
     };
-    let mut code = UserCode::compile(&[file], wanted, &surroundings).expect("functions");
+    let mut code = UserCode::compile(&[file], cuts, scales, &surroundings).expect("functions");
     let point = [[10.0, 3.0, 4.0, 5.0]; 5];
     code.settle([&point, &point]).expect("a first call");
     code
@@ -123,7 +139,7 @@ fn events(
 /// Events are those of the same cut by a caller, with the same bits for any number of threads.
 #[test]
 fn a_cut_in_fortran_is_the_same_cut() {
-    let cut = vec![code([true, false])];
+    let cut = vec![code(true, None)];
     let fortran = |threads| events(Dynamical::HalfTransverseMass, cut.clone(), None, threads).1;
     let called = events(
         Dynamical::HalfTransverseMass,
@@ -143,7 +159,7 @@ fn a_cut_in_fortran_is_the_same_cut() {
 fn a_scale_in_fortran_is_the_same_scale() {
     let (made, _) = events(
         Dynamical::PartonicEnergy,
-        vec![code([false, true])],
+        vec![code(false, Some(UserScale::Function))],
         None,
         2,
     );
@@ -170,9 +186,32 @@ fn a_scale_in_fortran_is_the_same_scale() {
     assert!((one / same - 1.0).abs() < 1e-9, "{one}, {same}");
 }
 
+/// Scales of renormalisation and factorisation may be different.
+#[test]
+fn routines_give_both_scales() {
+    for (factorisation, ratio) in [(false, 1.0), (true, 4.0)] {
+        let scales = UserScale::Routines { factorisation };
+        let (made, _) = events(
+            Dynamical::PartonicEnergy,
+            vec![code(false, Some(scales))],
+            None,
+            2,
+        );
+        for event in made.events.iter() {
+            let masses = event.momenta[2..].iter();
+            let masses = masses.map(|[e, _, _, z]| ((e - z) * (e + z)).sqrt());
+            let expected = 0.5 * masses.sum::<f64>();
+            let wanted = [expected, expected / ratio, expected / ratio];
+            for (scale, wanted) in event.scales.into_iter().zip(wanted) {
+                assert!((scale / wanted - 1.0).abs() < 1e-12, "{scale}, {wanted}");
+            }
+        }
+    }
+}
+
 #[test]
 fn functions_that_do_not_fit_are_refused() {
-    let both = code([true, true]);
+    let both = code(true, Some(UserScale::Function));
     assert!(both.cuts() && both.scales());
     assert_eq!(both.routines().collect::<Vec<_>>(), [CUT, SCALE]);
     let text = serde_json::to_string(&both).expect("plain data");

@@ -235,6 +235,7 @@ impl Options {
             switches: engine_options::switches(&self.engine.pairs([]))?,
             by_helicity,
             off_shell: self.off_shell,
+            boson_densities: banner.boson_densities(),
         };
         let places = source::expand_outputs(&self.processes);
         let elements = MatrixElements::read(&places, &original, &weights, settings)?;

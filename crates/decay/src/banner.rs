@@ -112,7 +112,7 @@ impl Banner {
     /// of the events.
     ///
     /// # Errors
-    /// The beams are polarised, or the process has polarised particles in another frame.
+    /// The beams are polarised, densities depend on helicities, or the process has polarised particles in another frame.
     pub fn check_polarisation(&self) -> Result<()> {
         for name in ["polbeam1", "polbeam2"] {
             let value = self.entry(name).unwrap_or("0");
@@ -123,6 +123,14 @@ impl Banner {
                 let cure = "decay with --spinmode none";
                 return Err(Error::run_at(self.path.display().to_string(), what, cure));
             }
+        }
+        if let Some(entry) = run_card::boson_densities(&self.entries) {
+            let what = format!(
+                "the run card has {entry}, so bosons that come in have other densities for each helicity, and production is \
+                 that of all of them alike"
+            );
+            let cure = "decay with --spinmode none";
+            return Err(Error::run_at(self.path.display().to_string(), what, cure));
         }
         if let Some(frame) = run_card::other_frame(&self.entries)
             && self.processes().contains('{')
@@ -143,6 +151,22 @@ mod tests {
     use super::*;
     use mebridge_lhe::Reader;
     use std::io::Cursor;
+
+    #[test]
+    fn densities_of_helicities_are_refused() {
+        let checked = |line: &str| {
+            let text = format!(
+                "<LesHouchesEvents>\n<header>\n<MGRunCard>\n{line}\n</MGRunCard>\n</header>\n<init>\n</init>\n"
+            );
+            let path = Path::new("f");
+            let reader = Reader::new(Box::new(Cursor::new(text)), path, true).expect("a header");
+            Banner::read(reader.head(), path).check_polarisation()
+        };
+        assert!(checked("iww = pdlabel").is_ok());
+        let error = checked(" eva = pdlabel2 ! of beam 2").unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("has pdlabel2 = eva, so bosons"), "{error}");
+    }
 
     #[test]
     fn polarised_particles_of_another_frame_are_refused() {

@@ -65,10 +65,14 @@ impl DensityTables {
 
 impl Densities {
     /// Converts the densities to tables for a GPU.
+    ///
+    /// # Panics
+    /// If they are of weak bosons.
     pub fn device(&self) -> DensityTables {
         let Densities {
             tables,
             codes,
+            helicities: _,
             rule,
             level: _,
             ion: _,
@@ -78,6 +82,7 @@ impl Densities {
             Interpolation::Lhapdf => (0, 0.0),
             Interpolation::Nnpdf => (1, 0.0),
             Interpolation::Cteq { scale } => (2, scale),
+            Interpolation::Bosons(_) => panic!("GPUs do not support densities of weak bosons"),
             Interpolation::Photons(beam) => {
                 let lepton = u32::from(beam != Radiator::Proton);
                 return DensityTables {

@@ -38,6 +38,14 @@ impl Task<f64> for DensityPoints<'_> {
                 Interpolation::Nnpdf => nnpdf::variables(&self.tables[0], in_x, in_q),
                 Interpolation::Cteq { scale } => cteq::variables(scale, in_x, in_q),
                 Interpolation::Photons(beam) => (photons::flux(beam, in_x, in_q), in_q),
+                Interpolation::Bosons(of) => {
+                    let rest = in_x.same(1.0) - in_x;
+                    let scale = match of.by_transverse_momentum {
+                        true => in_q / rest,
+                        false => in_q,
+                    };
+                    (rest, functions::ln(scale))
+                }
             };
             let (mut places_x, mut places_q) = ([0.0; MAX_LANES], [0.0; MAX_LANES]);
             // SAFETY: as above.
@@ -62,6 +70,10 @@ impl Task<f64> for DensityPoints<'_> {
                     }
                     Interpolation::Photons(_) => {
                         values[0] = place[0];
+                        continue;
+                    }
+                    Interpolation::Bosons(of) => {
+                        of.evaluate(place[0], place[1], values);
                         continue;
                     }
                     Interpolation::Lhapdf => part(self.tables, q2),

@@ -1,6 +1,7 @@
 //! The rules by which grids of different kinds are interpolated.
 
 use super::Radiator;
+use super::bosons::BosonFluxes;
 
 /// The interpolation between knots.
 #[derive(Clone, Copy, Debug)]
@@ -12,4 +13,5 @@ pub enum Interpolation {
         scale: f64,
     },
     Photons(Radiator),
+    Bosons(BosonFluxes),
 }

@@ -7,6 +7,7 @@
 //! | `cteq6*.tbl` in the same folder (J. Pumplin et al., hep-ph/0201195) | as `Ctq6Pdf.f` there |
 //! | `eepdf.f` in `Source/PDF/lep_densities` of an output (S. Frixione et al., arXiv:2108.10261) | as `dfint.f` there |
 //! | photons of both protons of ultraperipheral collisions (arXiv:2207.03012) | formulas and interpolation, as `gammaUPC` there |
+//! | weak bosons of leptons, by helicity (A. Costantini et al., arXiv:2111.02442) | formulas, as `ElectroweakFlux.f` there |
 //! | photons of protons (V. M. Budnev et al., Phys. Rept. 15 (1975) 181) and leptons (S. Frixione et al., hep-ph/9310350) | formulas, as `PhotonFlux.f` there |
 //!
 //! Values of all grids are sums over four knots in x and four in Q, with weights that are polynomials of degree 3 in
@@ -14,6 +15,7 @@
 //! of a register, and the sums with flavours in the lanes ([`Densities::evaluate`]).
 
 mod axis;
+mod bosons;
 mod coupling;
 mod cteq;
 pub mod device;
@@ -30,6 +32,7 @@ mod ultraperipheral;
 
 use std::path::{Path, PathBuf};
 
+pub use bosons::BosonBeam;
 pub use coupling::{StrongCoupling, evolved};
 use evaluate::DensityPoints;
 use interpolation::Interpolation;
@@ -69,6 +72,8 @@ pub enum Radiator {
 pub struct Densities {
     tables: Vec<DensityGrid>,
     codes: Vec<i32>,
+    /// The helicity of each parton; empty if densities do not depend on it.
+    helicities: Vec<i8>,
     rule: Interpolation,
     level: Level,
     ion: Option<Ion>,
@@ -111,6 +116,7 @@ impl Densities {
         Densities {
             tables,
             codes,
+            helicities: Vec::new(),
             rule,
             level,
             ion: None,
@@ -188,7 +194,21 @@ impl Densities {
         photons::density(of)
     }
 
-    /// PDG codes of the partons, in the order of [`Densities::evaluate`].
+    /// The weak bosons and photons that a lepton beam radiates, a density for each helicity. GPUs do not support them.
+    ///
+    /// # Panics
+    /// If the beam is of protons.
+    pub fn bosons(of: BosonBeam) -> Self {
+        bosons::density(of)
+    }
+
+    /// Helicities of the partons, in the order of [`Densities::codes`]; empty if densities do not depend on them.
+    pub fn helicities(&self) -> &[i8] {
+        &self.helicities
+    }
+
+    /// PDG codes of the partons, in the order of [`Densities::evaluate`]; repeated for each helicity if densities depend
+    /// on it.
     pub fn codes(&self) -> &[i32] {
         &self.codes
     }

@@ -1,5 +1,5 @@
 use super::axis::{Axis, cubic, hermite};
-use super::{Densities, FormFactor, PhotonPairs, Radiator, StrongCoupling, evolved};
+use super::{BosonBeam, Densities, FormFactor, PhotonPairs, Radiator, StrongCoupling, evolved};
 use mebridge_simd::Level;
 use std::path::PathBuf;
 
@@ -745,5 +745,140 @@ fn pairs_of_photons_are_nearly_products_at_small_x() {
         assert_eq!(pairs.at([0.0, 0.1]), 0.0);
         let turned = pairs.at([3e-3, 2e-5]) / pairs.at([2e-5, 3e-3]);
         assert!((turned - 1.0).abs() < 1e-12, "{turned}");
+    }
+}
+
+/// Beam, whether it is the antiparticle, its left-handed fraction, whether by transverse momentum, x, Q, and the values of
+/// [`bosons_are_those_of_fortran`].
+type OfBosons = (Radiator, bool, f64, bool, f64, f64, [f64; 8]);
+
+/// Results of `eva_get_pdf_by_PID` in MG5aMC 3.5.7's `ElectroweakFluxDriver.f` times x, for masses of 80.419 and 91.188 GeV
+/// and 1 / alpha = 132.507.
+#[test]
+fn bosons_are_those_of_fortran() {
+    use Radiator::{Electron, Muon};
+    let wanted: [OfBosons; 5] = [
+        (
+            Electron,
+            false,
+            0.5,
+            false,
+            0.2,
+            500.0,
+            [
+                2.717112023117728e-2,
+                2.717112023117728e-2,
+                1.2860209737231413e-3,
+                7.034349241996057e-4,
+                1.1678792728515386e-3,
+                4.937872487846329e-3,
+                2.16175417534338e-3,
+                3.1602383922216502e-3,
+            ],
+        ),
+        (
+            Electron,
+            false,
+            0.9,
+            true,
+            0.9,
+            3000.0,
+            [
+                3.622501757237591e-2,
+                4.382382813972223e-3,
+                4.48503456705943e-3,
+                1.0335743509184934e-4,
+                3.636530692970377e-4,
+                2.320301919042788e-2,
+                4.8639468945226044e-4,
+                2.3203019190427861e-4,
+            ],
+        ),
+        (
+            Muon,
+            true,
+            0.9,
+            false,
+            0.2,
+            500.0,
+            [
+                1.95960789580678e-2,
+                1.3741648729931367e-2,
+                1.168063252046536e-3,
+                5.800103676644164e-4,
+                8.552761291294146e-4,
+                6.3204767844433e-4,
+                4.3235083506867596e-4,
+                9.875744975692655e-4,
+            ],
+        ),
+        (
+            Muon,
+            true,
+            0.5,
+            true,
+            0.9,
+            3000.0,
+            [
+                1.383584717424146e-2,
+                1.383584717424146e-2,
+                1.6190721811079193e-3,
+                8.792936552495068e-5,
+                2.505856297570223e-3,
+                1.2890566216904368e-4,
+                2.7021927191792246e-4,
+                1.2890566216904377e-2,
+            ],
+        ),
+        // Transverse bosons have no density at scales below their masses.
+        (
+            Muon,
+            false,
+            0.9,
+            false,
+            1e-3,
+            50.0,
+            [
+                1.4793627693107218e-2,
+                1.4769964993526754e-2,
+                0.0,
+                1.0325407765675752e-3,
+                0.0,
+                0.0,
+                4.8590829476280835e-3,
+                0.0,
+            ],
+        ),
+    ];
+    for (of, anti, left_handed, by_transverse_momentum, x, q, wanted) in wanted {
+        let beam = BosonBeam {
+            of,
+            anti,
+            left_handed,
+            by_transverse_momentum,
+            alpha: 1.0 / 132.507,
+            masses: [80.419, 91.188],
+        };
+        for level in Level::supported() {
+            let densities = Densities::bosons(beam).at_level(level);
+            let emitted = if anti { 24 } else { -24 };
+            let codes = [22, 22, 23, 23, 23, emitted, emitted, emitted];
+            assert_eq!(densities.codes(), codes);
+            assert_eq!(densities.helicities(), [-1, 1, -1, 0, 1, -1, 0, 1]);
+            // Beyond 1 there are none, nor within 1e-8 of the ends, and NaN is kept.
+            let x = [x, 1.5, 1.0, 1e-9, 1.0 - 1e-9, f64::NAN, x];
+            let q2 = [q * q, 1e6, 1e6, 1e6, 1e6, 1e6, f64::NAN];
+            let mut found = [1.0; 7 * 8];
+            densities.evaluate(&x, &q2, &mut found);
+            for (&found, wanted) in found.iter().zip(wanted) {
+                near(found, wanted, 1e-12);
+            }
+            assert_eq!(found[8..40], [0.0; 32]);
+            assert!(found[40..48].iter().all(|value| value.is_nan()));
+            // Longitudinal ones do not depend on the scale.
+            let transverse = (48..56).filter(|place| ![51, 54].contains(place));
+            assert!(transverse.into_iter().all(|place| found[place].is_nan()));
+            near(found[51], wanted[3], 1e-12);
+        }
     }
 }

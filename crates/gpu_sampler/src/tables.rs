@@ -133,14 +133,17 @@ fn of_group(
     for one in partons {
         let mut own = [None; 2];
         for (leg, own) in own.iter_mut().enumerate() {
-            *own = beams[numbers[leg]].place(one.codes[leg]).map(|flavor| {
-                let flavor = flavor as u32;
-                let known = flavors[leg].iter().position(|&known| known == flavor);
-                known.unwrap_or_else(|| {
-                    flavors[leg].push(flavor);
-                    flavors[leg].len() - 1
-                }) as u32
-            });
+            let beam = &beams[numbers[leg]];
+            *own = beam
+                .place(one.codes[leg], one.helicities[leg])
+                .map(|flavor| {
+                    let flavor = flavor as u32;
+                    let known = flavors[leg].iter().position(|&known| known == flavor);
+                    known.unwrap_or_else(|| {
+                        flavors[leg].push(flavor);
+                        flavors[leg].len() - 1
+                    }) as u32
+                });
         }
         places.push(own);
     }

@@ -299,6 +299,7 @@ fn add(
     let partons = |element: usize, codes: [i32; 2], factor: f64| Partons {
         element,
         codes,
+        helicities: [None; 2],
         exchanged: false,
         factor,
     };

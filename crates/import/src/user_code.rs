@@ -1,4 +1,5 @@
-//! Functions that users write in Fortran for MadEvent (`dummy_cuts`, `user_dynamical_scale`), run on numbers.
+//! Functions that users write in Fortran for MadEvent (`dummy_cuts`, `user_dynamical_scale`, and the routines of
+//! `setscales.f`), run on numbers.
 //!
 //! [`UserCode::compile`] reads the functions and what they call into statements with resolved names, and refuses by file
 //! and line what it does not know; [`UserCode::passes`] and [`UserCode::scale`] run them for one point. Arithmetic is
@@ -34,10 +35,32 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub const CUT: &str = "DUMMY_CUTS";
 /// See [`CUT`].
 pub const SCALE: &str = "USER_DYNAMICAL_SCALE";
+/// The routines of MadEvent's `setscales.f`, `(P, RSCALE)` and `(P, Q2FACT)`: the scale of renormalisation, and the
+/// squared ones of factorisation of both beams.
+pub const RENORMALISATION: &str = "SET_REN_SCALE";
+/// See [`RENORMALISATION`].
+pub const FACTORISATION: &str = "SET_FAC_SCALE";
+/// Functions that call these, and their file in messages.
+const OF_RENORMALISATION: &str = "REN_SCALE_OF_POINT";
+const OF_FACTORISATION: &str = "FAC_SCALE_OF_POINT";
+const CALLS: &str = "calls of setscales.f";
 /// Bits of a variable that lives from call to call: some call reads the value that it starts with, some call leaves
 /// another one.
 const READ: u8 = 1;
 const CHANGED: u8 = 2;
+
+/// Where a user's scales come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserScale {
+    /// The function [`SCALE`], for all scales.
+    Function,
+    /// The routine [`RENORMALISATION`], and if `factorisation` the routine [`FACTORISATION`], otherwise the former for all
+    /// scales.
+    Routines {
+        /// Whether there is one for the scales of factorisation.
+        factorisation: bool,
+    },
+}
 
 /// A file with functions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,9 +91,10 @@ pub struct UserCodeContext {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UserCode {
     units: Vec<Unit>,
-    /// Numbers of the units of [`CUT`] and [`SCALE`], if these are to be run.
+    /// Numbers of the units of the cut, of the scale, and of another one of factorisation, if these are to be run.
     cut: Option<usize>,
     scale: Option<usize>,
+    factorisation: Option<usize>,
     legs: usize,
     /// What the regions of the memory start with.
     initial: [Vec<FortranNumber>; 3],
@@ -230,14 +254,15 @@ pub struct ThreadMemory {
 pub struct Kept(Vec<AtomicU8>);
 
 impl UserCode {
-    /// Compiles the functions of some files for the matrix elements of a directory: [`CUT`] if `cuts`, [`SCALE`] if
+    /// Compiles the functions of some files for the matrix elements of a directory: [`CUT`] if `cuts`, and what gives
     /// `scales`.
     ///
     /// # Errors
     /// A function is missing, or has a statement that cannot be run.
     pub fn compile(
         files: &[FortranText],
-        [cuts, scales]: [bool; 2],
+        cuts: bool,
+        scales: Option<UserScale>,
         surroundings: &UserCodeContext,
     ) -> Result<UserCode> {
         let mut library = Library::default();
@@ -248,7 +273,19 @@ impl UserCode {
             let units = units_of(&source).into_iter();
             library.add_units(units.filter(|unit| !file.without.contains(&unit.name)));
         }
-        Compiler::new(&library, surroundings).finish([cuts.then_some(CUT), scales.then_some(SCALE)])
+        let calls = calls(surroundings.legs);
+        let calls = Rc::new(SourceFile::parse(Path::new(CALLS), calls.as_bytes()));
+        library.add_units(units_of(&calls));
+        let [scale, factorisation] = match scales {
+            None => [None; 2],
+            Some(UserScale::Function) => [Some(SCALE), None],
+            Some(UserScale::Routines { factorisation }) => [
+                Some(OF_RENORMALISATION),
+                factorisation.then_some(OF_FACTORISATION),
+            ],
+        };
+        let cut = cuts.then_some(CUT);
+        Compiler::new(&library, surroundings).finish([cut, scale, factorisation])
     }
 
     /// Names of the routines that are run, in upper case.
@@ -261,8 +298,20 @@ impl UserCode {
     pub fn without_scale(self) -> UserCode {
         UserCode {
             scale: None,
+            factorisation: None,
             ..self
         }
+    }
+
+    /// Names of the routines that MadEvent calls, in upper case.
+    pub fn called(&self) -> Vec<&str> {
+        let scale = self.scale.map(|unit| match self.units[unit].name.as_str() {
+            OF_RENORMALISATION => RENORMALISATION,
+            name => name,
+        });
+        let factorisation = self.factorisation.map(|_| FACTORISATION);
+        let all = [self.cut.map(|_| CUT), scale, factorisation];
+        all.into_iter().flatten().collect()
     }
 
     /// Whether points are cut.
@@ -285,7 +334,8 @@ impl UserCode {
         let of = |point: &[[f64; 4]]| {
             let (mut memory, flags) = (self.memory(), self.kept());
             let mut run = FunctionCall::new(self, &mut memory, point, 0.0);
-            for unit in [self.cut, self.scale].into_iter().flatten() {
+            let units = [self.cut, self.scale, self.factorisation].into_iter();
+            for unit in units.flatten() {
                 run.entry(unit)?;
             }
             drop(flags);
@@ -346,25 +396,42 @@ impl UserCode {
         }
     }
 
-    /// The scale of a point, GeV, as for [`Self::passes`]; `None` without such a function.
+    /// The scales of renormalisation and factorisation of a point, GeV, as for [`Self::passes`]; `None` without such
+    /// functions.
     ///
     /// # Errors
-    /// The function fails, or the scale is not positive and finite.
+    /// A function fails, or a scale is not positive and finite.
     pub fn scale(
         &self,
         memory: &mut ThreadMemory,
         kept: &Kept,
         momenta: &[[f64; 4]],
         rapidity: f64,
-    ) -> std::result::Result<Option<f64>, String> {
-        match self.call(self.scale, memory, kept, momenta, rapidity)? {
-            None => Ok(None),
-            Some(FortranNumber::Real(scale)) if scale > 0.0 && scale.is_finite() => Ok(Some(scale)),
-            Some(FortranNumber::Real(scale)) => Err(format!(
-                "{SCALE} is {scale}: a scale must be positive and finite"
-            )),
-            Some(other) => Err(format!("{SCALE} is {other:?}")),
-        }
+    ) -> std::result::Result<Option<[f64; 2]>, String> {
+        let mut one = |unit: Option<usize>| {
+            let name = unit.map_or("", |unit| match self.units[unit].name.as_str() {
+                OF_RENORMALISATION => RENORMALISATION,
+                OF_FACTORISATION => FACTORISATION,
+                name => name,
+            });
+            match self.call(unit, memory, kept, momenta, rapidity)? {
+                None => Ok(None),
+                Some(FortranNumber::Real(DIFFERENT)) => Err(format!(
+                    "{name} gives both beams different scales, which is not supported"
+                )),
+                Some(FortranNumber::Real(scale)) if scale > 0.0 && scale.is_finite() => {
+                    Ok(Some(scale))
+                }
+                Some(FortranNumber::Real(scale)) => Err(format!(
+                    "{name} is {scale}: a scale must be positive and finite"
+                )),
+                Some(other) => Err(format!("{name} is {other:?}")),
+            }
+        };
+        let Some(scale) = one(self.scale)? else {
+            return Ok(None);
+        };
+        Ok(Some([scale, one(self.factorisation)?.unwrap_or(scale)]))
     }
 
     fn call(
@@ -437,6 +504,31 @@ impl Address {
             ..self
         }
     }
+}
+
+/// What [`OF_FACTORISATION`] returns if both beams have different scales.
+const DIFFERENT: f64 = -12345.0;
+
+/// The text of the functions that call the routines of `setscales.f`.
+fn calls(legs: usize) -> String {
+    format!(
+        "      DOUBLE PRECISION FUNCTION {OF_RENORMALISATION}(P)
+      IMPLICIT NONE
+      DOUBLE PRECISION P(0:3,{legs}),RSCALE
+      CALL {RENORMALISATION}(P,RSCALE)
+      {OF_RENORMALISATION}=RSCALE
+      END
+      DOUBLE PRECISION FUNCTION {OF_FACTORISATION}(P)
+      IMPLICIT NONE
+      DOUBLE PRECISION P(0:3,{legs}),Q2FACT(2)
+      CALL {FACTORISATION}(P,Q2FACT)
+      {OF_FACTORISATION}=DSQRT(Q2FACT(1))
+      IF (DABS(Q2FACT(1)-Q2FACT(2)).GT.1D-9*Q2FACT(1)) THEN
+        {OF_FACTORISATION}={DIFFERENT:.1}D0
+      ENDIF
+      END
+"
+    )
 }
 
 /// Names of the COMMON blocks that a text declares, in upper case.

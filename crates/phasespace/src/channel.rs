@@ -55,6 +55,10 @@ pub(crate) enum Step {
         random: Option<usize>,
         /// If only one beam has partons, the squared mass of the other beam over the squared energy.
         heavy: f64,
+        /// The rapidity is larger by the first number times `ln(1 + r)`, where r is the second number, a difference of
+        /// squared masses of the partons over the squared energy, divided by the share of the partons in that: then one
+        /// of them has exactly its fraction of the beam. The first number is 0 for equal masses.
+        unequal: [f64; 2],
         /// The density from 0 to 1.
         map: Map,
         whole: Cluster,
@@ -562,6 +566,7 @@ impl Builder<'_> {
         self.steps.push(Step::Fractions {
             random,
             heavy: heavy * heavy,
+            unequal: unequal(beams, incoming, energy),
             map: Map::BreitWigner {
                 square: 0.5,
                 product: CENTRAL,
@@ -757,6 +762,32 @@ impl Builder<'_> {
             self.wrong = Some(Error::Unstable(mass, least, exchanged));
         }
     }
+}
+
+/// The correction of the rapidity of partons with different masses. As in MadEvent (`unwgt.f`), the first one has exactly
+/// its fraction of the beam if it has no mass or is the beam, otherwise the second one.
+fn unequal(beams: Beams, [first, second]: [f64; 2], energy: f64) -> [f64; 2] {
+    let of_first = match beams {
+        Beams::Second => true,
+        Beams::First => false,
+        _ => first == 0.0,
+    };
+    let squares = match beams {
+        // The beam that is a parton is treated exactly with its mass.
+        Beams::First => [first * first, 0.0],
+        Beams::Second => [0.0, second * second],
+        _ => [first * first, second * second],
+    };
+    let [own, other] = match of_first {
+        true => squares,
+        false => [squares[1], squares[0]],
+    };
+    let sign = match own == other {
+        true => 0.0,
+        false if of_first => -1.0,
+        false => 1.0,
+    };
+    [sign, (own - other) / (energy * energy)]
 }
 
 /// Masses with a smaller relative difference are equal.

@@ -346,6 +346,7 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
         Step::Fractions {
             random: number,
             heavy,
+            unequal: [sign, difference],
             map,
             whole,
             measure,
@@ -372,6 +373,10 @@ unsafe fn forward<V: Simd<Scalar = f64>>(
                     let half = if first { 0.5 } else { -0.5 };
                     *rapidity = functions::ln(along) * zero.same(half);
                 }
+            }
+            if *sign != 0.0 {
+                let ratio = zero.same(*difference) / share + zero.same(1.0);
+                *rapidity = functions::ln(ratio).mul_add(zero.same(*sign), *rapidity);
             }
         }
         Step::Radiation {
@@ -717,6 +722,7 @@ fn backward<V: Simd<Scalar = f64>>(
         Step::Fractions {
             random: number,
             heavy: _,
+            unequal: _,
             map,
             whole,
             measure,

@@ -1,7 +1,9 @@
 //! The beams of a run card.
 
 use crate::run_card::RunCard;
+use crate::scale;
 use crate::text::general;
+use mebridge::import::user_code::UserScale;
 use mebridge::{Error, Result};
 use mebridge_densities::{FormFactor, Radiator};
 use std::path::Path;
@@ -19,12 +21,16 @@ const MIN_ENERGY: f64 = 10.0;
 const MAX_MASS: f64 = 0.1;
 const ELECTRON: i32 = 11;
 const MUON: i32 = 13;
-/// The `dynamical_scale_choice` for a function of the user.
+/// The `dynamical_scale_choice` for a function of the user, and that for clustering.
 const OWN_SCALE: i64 = 0;
+const BY_CLUSTERING: i64 = -1;
 /// The `pdlabel` of an LHAPDF set, which `lhaid` names.
 pub const OF_LHAPDF: &str = "lhapdf";
 /// The `pdlabel` of photons from beam particles that stay intact.
 pub const OF_PHOTONS: &str = "iww";
+
+/// The `pdlabel` of weak bosons and photons of leptons, in the effective vector boson approximation.
+pub const OF_BOSONS: &str = "eva";
 
 /// The `pdlabel` of photons from both protons of ultraperipheral collisions.
 const OF_PAIRS: [(&str, FormFactor); 2] = [
@@ -62,6 +68,8 @@ pub struct Beams {
     pub ions: [Option<[u32; 2]>; 2],
     /// Whether they are leptons with densities of leptons.
     pub leptons: bool,
+    /// Whether each is a lepton with densities of weak bosons.
+    pub bosons: [bool; 2],
 }
 
 /// Returns the particle that radiates photons for an entry `lpp`; `None` if the beam does not radiate.
@@ -94,22 +102,27 @@ fn is_hadron(lpp: i64) -> bool {
 impl Beams {
     /// Returns whether a run card takes scales from the clustering of events.
     pub fn cluster_scales(&self, card: &RunCard) -> bool {
-        !self.scales_are_fixed(card) && card.integer("dynamical_scale_choice") == -1
+        !self.scales_are_fixed(card) && card.integer("dynamical_scale_choice") == BY_CLUSTERING
     }
 
     /// Returns whether no scale of a run card depends on the momenta.
     fn scales_are_fixed(&self, card: &RunCard) -> bool {
-        card.flag("fixed_ren_scale") && (self.resting() || card.flag("fixed_fac_scale1"))
+        let factorisation = self.resting() || scale::factorisation_is_fixed(card);
+        card.flag("fixed_ren_scale") && factorisation
     }
 
     /// Returns the beams of a run card.
     ///
-    /// Args: `labels` are those of the densities that MG5aMC puts into an output; `own_scale` says whether there is a
-    /// function of the user for scales.
+    /// Args: `labels` are those of the densities that MG5aMC puts into an output; `own_scale` says where scales of the user
+    /// come from.
     ///
     /// # Errors
     /// The beams, their energies, densities or scales are not supported.
-    pub fn of_run_card(card: &RunCard, labels: &[&str], own_scale: bool) -> Result<Beams> {
+    pub fn of_run_card(
+        card: &RunCard,
+        labels: &[&str],
+        own_scale: Option<UserScale>,
+    ) -> Result<Beams> {
         let beams = Beams::of_decays(card);
         let [one, other] = beams.lpp;
         let kinds_are_one = one.unsigned_abs() == other.unsigned_abs();
@@ -117,13 +130,20 @@ impl Beams {
         let (Some(first), Some(second)) = codes else {
             return Err(refused(card));
         };
-        if !kinds_are_one && !is_hadron(one) && !is_hadron(other) {
+        let bosons = radiate_bosons(card, beams.lpp);
+        let beside = |beam: usize| match beams.lpp[beam] {
+            0 => true,
+            lpp => radiator(lpp).is_some() && label(card, beam) == OF_PHOTONS,
+        };
+        let with_bosons = bosons.contains(&true) && (0..2).all(|beam| bosons[beam] || beside(beam));
+        if !kinds_are_one && !with_bosons && !is_hadron(one) && !is_hadron(other) {
             return Err(refused(card));
         }
         let ions = [ion(card, 1)?, ion(card, 2)?];
         let codes = [(first, ions[0]), (second, ions[1])];
         let beams = Beams {
             leptons: are_leptons(card, beams.lpp)?,
+            bosons,
             codes: codes.map(|(code, ion)| ion.map_or(code, nucleus)),
             ions,
             energies: [0, 1].map(|beam| beams.energies[beam] / nucleons(ions[beam])),
@@ -149,6 +169,7 @@ impl Beams {
             energies: ["ebeam1", "ebeam2"].map(|name| card.number(name)),
             ions: [None; 2],
             leptons: false,
+            bosons: [false; 2],
         }
     }
 
@@ -187,7 +208,7 @@ impl Beams {
         }
         let without_matching = match () {
             () if self.has_ions() => Some("ions"),
-            () if self.leptons => Some("leptons"),
+            () if self.leptons || self.bosons.contains(&true) => Some("leptons"),
             () if self.radiated() && form_factor(card.text("pdlabel1")).is_some() => {
                 Some("ultraperipheral collisions")
             }
@@ -211,16 +232,18 @@ impl Beams {
             let what = format!("{what}1 and {what}2 are not the same");
             Err(card.refused(what, "give both one value"))
         };
-        if given[0] != given[1] && self.lpp[0].unsigned_abs() == self.lpp[1].unsigned_abs() {
+        let kinds_are_one = self.lpp[0].unsigned_abs() == self.lpp[1].unsigned_abs();
+        if given[0] != given[1] && kinds_are_one && !self.bosons.contains(&true) {
             return same("pdlabel");
         }
         for (beam, (label, lpp)) in (1..).zip(given.into_iter().zip(self.lpp)) {
             let pairs = form_factor(label).is_some() && self.lpp.map(i64::unsigned_abs) == [2; 2];
-            if radiator(lpp).is_some() && label != OF_PHOTONS && !self.leptons && !pairs {
+            let is_known = label == OF_PHOTONS || self.leptons || pairs || self.bosons[beam - 1];
+            if radiator(lpp).is_some() && !is_known {
                 let what = format!("pdlabel = {label} cannot be honoured for lpp{beam} = {lpp}");
                 let cure = format!(
-                    "set it to {OF_PHOTONS}, which has photons of beams that are left whole, or lpp{beam} to 0 for a \
-                     beam without radiation"
+                    "set it to {OF_PHOTONS}, which has photons of beams that are left whole, to {OF_BOSONS}, which has weak \
+                     bosons of leptons, or lpp{beam} to 0 for a beam without radiation"
                 );
                 return Err(card.refused(what, &cure));
             }
@@ -230,21 +253,39 @@ impl Beams {
                 return Err(card.refused(what, &cure));
             }
         }
-        match card.flag("fixed_fac_scale1") == card.flag("fixed_fac_scale2") {
-            true => Ok(()),
-            false => same("fixed_fac_scale"),
+        // That of a beam without densities does not matter.
+        let differ = card.flag("fixed_fac_scale1") != card.flag("fixed_fac_scale2");
+        match differ && self.lpp.iter().all(|lpp| *lpp != 0) {
+            false => Ok(()),
+            true => same("fixed_fac_scale"),
         }
     }
 
-    /// Returns whether scales are those of a function of the user.
-    pub fn own_scale(&self, card: &RunCard) -> bool {
-        !self.scales_are_fixed(card) && card.integer("dynamical_scale_choice") == OWN_SCALE
+    /// Returns whether scales are those of the user, where these come from `own`.
+    pub fn own_scale(&self, card: &RunCard, own: Option<UserScale>) -> bool {
+        let choice = card.integer("dynamical_scale_choice");
+        let is_asked_for = match own {
+            None => false,
+            Some(UserScale::Function) => choice == OWN_SCALE,
+            // MadEvent calls them for each choice.
+            Some(UserScale::Routines { .. }) => choice != BY_CLUSTERING,
+        };
+        is_asked_for && !self.scales_are_fixed(card)
     }
 
-    fn check_scales(&self, card: &RunCard, own_scale: bool) -> Result<()> {
+    fn check_scales(&self, card: &RunCard, own: Option<UserScale>) -> Result<()> {
         let choice = card.integer("dynamical_scale_choice");
-        let is_known = choice == -1 || crate::scale::dynamical(choice).is_some();
-        if is_known || own_scale && choice == OWN_SCALE || self.scales_are_fixed(card) {
+        if choice == BY_CLUSTERING
+            && matches!(own, Some(UserScale::Routines { .. }))
+            && !self.scales_are_fixed(card)
+        {
+            let what = "dynamical_scale_choice = -1 is by clustering, and setscales.f was changed";
+            let cure = "set it to the choice for which the file was changed, or give --changed-files (changed_files=True) for \
+                        scales by clustering";
+            return Err(card.refused(what.to_owned(), cure));
+        }
+        let is_known = choice == BY_CLUSTERING || scale::dynamical(choice).is_some();
+        if is_known || self.own_scale(card, own) || self.scales_are_fixed(card) {
             return Ok(());
         }
         let what = format!("dynamical_scale_choice = {choice} cannot be honoured");
@@ -262,25 +303,30 @@ impl Beams {
 
     /// Whether both beams radiate photons.
     pub fn radiated(&self) -> bool {
-        !self.leptons && self.lpp.iter().all(|lpp| radiator(*lpp).is_some())
+        !self.leptons
+            && self.bosons == [false; 2]
+            && self.lpp.iter().all(|lpp| radiator(*lpp).is_some())
     }
 
     /// The index of the beam that is not a hadron, if the other one is: it is a parton, or a particle that radiates
-    /// photons.
+    /// photons or weak bosons. Or that of a parton, or of a particle that radiates photons, beside a lepton that radiates
+    /// weak bosons.
     pub fn non_hadron(&self) -> Option<usize> {
         match self.lpp.map(is_hadron) {
             [false, true] => Some(0),
             [true, false] => Some(1),
+            _ if self.bosons.contains(&true) => (0..2).find(|&beam| !self.bosons[beam]),
             _ => None,
         }
     }
 
     /// The entry `lpp` of the beam [`Beams::non_hadron`] if that radiates photons; otherwise 0.
     pub fn photons(&self) -> i64 {
-        self.non_hadron().map_or(0, |beam| self.lpp[beam])
+        let beam = self.non_hadron().filter(|beam| !self.bosons[*beam]);
+        beam.map_or(0, |beam| self.lpp[beam])
     }
 
-    /// The index of the beam that is a parton, if the other one is a hadron.
+    /// The index of the beam that is a parton, if the other one is not.
     pub fn parton(&self) -> Option<usize> {
         self.non_hadron().filter(|beam| self.lpp[*beam] == 0)
     }
@@ -292,7 +338,7 @@ impl Beams {
 
     /// Whether `<mgrwt>` in an event file can describe how an event depends on densities and alpha_s.
     pub fn reweightable(&self) -> bool {
-        let known = !self.radiated() && !self.leptons;
+        let known = !self.radiated() && !self.leptons && self.bosons == [false; 2];
         known && self.non_hadron().is_none() && !self.has_ions()
     }
 
@@ -343,6 +389,17 @@ fn are_leptons(card: &RunCard, lpp: [i64; 2]) -> Result<bool> {
     Err(card.refused(what, &cure))
 }
 
+/// Returns which beams with these entries `lpp` have densities of weak bosons.
+fn radiate_bosons(card: &RunCard, lpp: [i64; 2]) -> [bool; 2] {
+    let is_lepton = |lpp: i64| matches!(radiator(lpp), Some(Radiator::Electron | Radiator::Muon));
+    [0, 1].map(|beam| is_lepton(lpp[beam]) && label(card, beam) == OF_BOSONS)
+}
+
+/// Returns the `pdlabel` of a beam.
+fn label(card: &RunCard, beam: usize) -> &str {
+    card.text(["pdlabel1", "pdlabel2"][beam])
+}
+
 /// Returns the number of nucleons.
 fn nucleons(ion: Option<[u32; 2]>) -> f64 {
     ion.map_or(1.0, |[protons, neutrons]| {
@@ -386,18 +443,20 @@ fn refused(card: &RunCard) -> Error {
     card.refused(
         format!("lpp1 = {one} and lpp2 = {other} cannot be honoured"),
         "one has to be 1 (proton) or -1 (antiproton), and the other that, 0 (a parton), or 2, 3 or 4 (photons of \
-         protons, electrons, muons); or both are the same",
+         protons, electrons, muons); or both are the same; or one has pdlabel = eva (weak bosons of electrons, muons), and \
+         the other that, iww (photons), or lpp = 0",
     )
 }
 
-/// Checks that a run card does not polarise the beams of a process that is given by name.
+/// Checks that a run card does not polarise the beams of a process that is given by name, except those whose densities
+/// depend on it.
 ///
 /// # Errors
 /// It polarises them.
-pub fn unpolarised(card: &RunCard) -> Result<()> {
-    for name in ["polbeam1", "polbeam2"] {
+pub fn unpolarised(card: &RunCard, beams: &Beams) -> Result<()> {
+    for (name, by_densities) in ["polbeam1", "polbeam2"].into_iter().zip(beams.bosons) {
         let value = card.number(name);
-        if value != 0.0 {
+        if value != 0.0 && !by_densities {
             let what = format!(
                 "{name} = {}, and only matrix elements of an output of MG5aMC are polarised by a run card",
                 general(value)
@@ -412,13 +471,13 @@ pub fn unpolarised(card: &RunCard) -> Result<()> {
 }
 
 /// Checks that a run card polarises beams as the matrix elements of an output do, which read the polarisation from the
-/// run card of their output (`own`).
+/// run card of their output (`own`), except for beams whose densities depend on it.
 ///
 /// # Errors
 /// The polarisations differ, or a polarised beam is not a parton.
-pub fn polarised(card: &RunCard, own: &Path) -> Result<()> {
+pub fn polarised(card: &RunCard, own: &Path, beams: &Beams) -> Result<()> {
     let known = RunCard::read(own, &[])?;
-    for beam in [1, 2] {
+    for beam in (1..=2).filter(|beam| !beams.bosons[beam - 1]) {
         let name = format!("polbeam{beam}");
         let (value, there) = (card.number(&name), known.number(&name));
         let is = format!("{name} = {}", general(value));
@@ -450,7 +509,7 @@ mod tests {
     }
 
     fn beams(values: &[(&str, &str)]) -> Beams {
-        Beams::of_run_card(&card(values), &LABELS, false).unwrap()
+        Beams::of_run_card(&card(values), &LABELS, None).unwrap()
     }
 
     #[test]
@@ -466,6 +525,9 @@ mod tests {
             ("-3", "3", [-11, 11], "cepc240ll"),
             ("3", "3", [11, 11], "isronlyll"),
             ("2", "2", [2212, 2212], "chff"),
+            ("-4", "4", [-13, 13], "eva"),
+            ("-3", "4", [-11, 13], "eva"),
+            ("0", "-4", [0, -13], "eva"),
         ] {
             let found = beams(&[("lpp1", one), ("lpp2", other), ("pdlabel", label)]);
             assert_eq!(found.codes, codes);
@@ -511,8 +573,34 @@ mod tests {
             (leptons.non_hadron(), leptons.anti()),
             (None, [true, false])
         );
+        let bosons = |one: [&str; 2], other: [&str; 2]| {
+            let found = beams(&[
+                ("lpp1", one[0]),
+                ("pdlabel1", one[1]),
+                ("lpp2", other[0]),
+                ("pdlabel2", other[1]),
+            ]);
+            assert!(!found.radiated() && !found.reweightable());
+            (
+                found.bosons,
+                found.non_hadron(),
+                found.photons(),
+                found.parton(),
+            )
+        };
+        let eva = ["-3", "eva"];
+        assert_eq!(bosons(eva, ["4", "eva"]), ([true; 2], None, 0, None));
+        assert_eq!(
+            bosons(eva, ["1", "nn23lo1"]),
+            ([true, false], Some(0), 0, None)
+        );
+        assert_eq!(
+            bosons(["0", "none"], eva),
+            ([false, true], Some(0), 0, Some(0))
+        );
+        assert_eq!(bosons(eva, ["3", "iww"]), ([true, false], Some(1), 3, None));
         let card = card(&[("lpp1", "3"), ("pdlabel1", "iww"), ("pdlabel2", "nn23lo")]);
-        let found = Beams::of_run_card(&card, &LABELS, false).unwrap();
+        let found = Beams::of_run_card(&card, &LABELS, None).unwrap();
         assert_eq!(found.label(&card), "nn23lo");
     }
 
@@ -533,7 +621,7 @@ mod tests {
         let neutron = beams(&[("nb_proton2", "0"), ("nb_neutron2", "1")]);
         assert_eq!(neutron.codes, [2212, 2112]);
         let refused = |values: &[(&str, &str)], wanted: &str| {
-            let found = Beams::of_run_card(&card(values), &LABELS, false);
+            let found = Beams::of_run_card(&card(values), &LABELS, None);
             let said = found.unwrap_err().to_string();
             assert!(said.contains(wanted), "{said}");
         };
@@ -611,9 +699,9 @@ mod tests {
                 "pdlabel = iww cannot be honoured; set it to lhapdf",
             ),
             (
-                &[("lpp1", "-3"), ("lpp2", "3"), ("pdlabel", "eva")],
-                "pdlabel = eva cannot be honoured for lpp1 = -3; set it to iww, which has photons of beams that are left \
-                 whole, or lpp1 to 0 for a beam without radiation",
+                &[("lpp1", "2"), ("lpp2", "2"), ("pdlabel", "eva")],
+                "pdlabel = eva cannot be honoured for lpp1 = 2; set it to iww, which has photons of beams that are left \
+                 whole, to eva, which has weak bosons of leptons, or lpp1 to 0 for a beam without radiation",
             ),
             (
                 &[
@@ -627,6 +715,19 @@ mod tests {
             (
                 &[("lpp1", "2"), ("pdlabel1", "chff")],
                 "pdlabel = chff cannot",
+            ),
+            (
+                &[
+                    ("lpp1", "3"),
+                    ("lpp2", "-3"),
+                    ("pdlabel", "eva"),
+                    ("ickkw", "1"),
+                ],
+                "ickkw and xqcut are not for beams of leptons here; set both to 0",
+            ),
+            (
+                &[("lpp1", "3"), ("lpp2", "-4"), ("pdlabel", "iww")],
+                "lpp1 = 3 and lpp2 = -4 cannot",
             ),
             (
                 &[("lpp1", "3"), ("lpp2", "-3"), ("pdlabel", "chff")],
@@ -688,7 +789,7 @@ mod tests {
                 "fixed_fac_scale1 and fixed_fac_scale2 are not the same; give both",
             ),
         ] {
-            let error = Beams::of_run_card(&card(values), &LABELS, false)
+            let error = Beams::of_run_card(&card(values), &LABELS, None)
                 .unwrap_err()
                 .to_string();
             let wanted = format!("run_card.dat: {wanted}");
@@ -698,6 +799,9 @@ mod tests {
         let fixed = [("dynamical_scale_choice", "0"), ("fixed_ren_scale", "T")];
         beams(&[&fixed[..], &[("fixed_fac_scale", "T")]].concat());
         beams(&[&fixed[..], &[("lpp1", "0"), ("lpp2", "0")]].concat());
+        // That of a parton does not matter.
+        let parton = [("lpp1", "0"), ("fixed_fac_scale2", "T")];
+        beams(&[&fixed[..], &parton].concat());
     }
 
     #[test]
@@ -706,7 +810,7 @@ mod tests {
         let own = folder.path().join("run_card.dat");
         std::fs::write(&own, "80 = polbeam1\n").unwrap();
         let error = |values: &[(&str, &str)]| {
-            let error = polarised(&card(values), &own).unwrap_err();
+            let error = polarised(&card(values), &own, &beams(&[])).unwrap_err();
             error.to_string().replace(&own.display().to_string(), "OWN")
         };
         assert_eq!(
@@ -718,9 +822,15 @@ mod tests {
             error(&[("polbeam1", "80")]),
             "run_card.dat: polbeam1 = 80 needs lpp1 = 0; set polbeam1 to 0"
         );
-        polarised(&card(&[("polbeam1", "80"), ("lpp1", "0")]), &own).unwrap();
-        unpolarised(&card(&[])).unwrap();
-        let error = unpolarised(&card(&[("polbeam2", "5")]))
+        let given = card(&[("polbeam1", "80"), ("lpp1", "0")]);
+        polarised(&given, &own, &beams(&[])).unwrap();
+        unpolarised(&card(&[]), &beams(&[])).unwrap();
+        // Densities of bosons depend on it instead.
+        let eva = [("lpp1", "-3"), ("lpp2", "3"), ("pdlabel", "eva")];
+        let other = card(&[&eva[..], &[("polbeam1", "-20"), ("polbeam2", "5")]].concat());
+        polarised(&other, &own, &beams(&eva)).unwrap();
+        unpolarised(&other, &beams(&eva)).unwrap();
+        let error = unpolarised(&card(&[("polbeam2", "5")]), &beams(&[]))
             .unwrap_err()
             .to_string();
         assert!(

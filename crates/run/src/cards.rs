@@ -8,7 +8,7 @@ use crate::run_card::{self, RunCard};
 use crate::source::Source;
 use crate::spec::{Conditions, RunSpec};
 use crate::user_functions::UserFunctions;
-use crate::{load, written};
+use crate::{load, scale, written};
 use mebridge::{Error, Result};
 use std::path::PathBuf;
 
@@ -92,7 +92,7 @@ impl Cards {
         let version = source.version();
         if (version.starts_with("2.") || version == UNKNOWN)
             && run_card.integer("ickkw") == 1
-            && run_card.flag("fixed_fac_scale1")
+            && scale::factorisation_is_fixed(&run_card)
         {
             return Err(Error::run_at(
                 run_card.source(),
@@ -115,16 +115,16 @@ impl Cards {
             return Err(run_card.refused(what, "set it to [1, 2]"));
         }
         let functions = UserFunctions::find(&source, &run_card, *changed_files)?;
-        let own_scale = functions.as_ref().is_some_and(UserFunctions::has_scale);
+        let own_scale = functions.as_ref().and_then(UserFunctions::scale);
         let labels: Vec<&str> = densities::labels().collect();
         let beams = match decays {
             true => Beams::of_decays(&run_card),
             false => Beams::of_run_card(&run_card, &labels, own_scale)?,
         };
         match &source {
-            Source::Named(_) => beams::unpolarised(&run_card)?,
+            Source::Named(_) => beams::unpolarised(&run_card, &beams)?,
             Source::Output(_) => {
-                beams::polarised(&run_card, &source.card("run_card.dat")?)?;
+                beams::polarised(&run_card, &source.card("run_card.dat")?, &beams)?;
             }
         }
         Ok(Cards {

@@ -64,10 +64,14 @@ pub fn by_name(scale: &Scale) -> String {
 /// Args: `densities` says whether the beams have parton densities.
 pub fn by_run_card(card: &RunCard, densities: bool) -> String {
     let mut scales = vec![("scale", "fixed_ren_scale")];
-    if densities {
-        scales.push(("dsqrt_q2fact1", "fixed_fac_scale1"));
-        scales.push(("dsqrt_q2fact2", "fixed_fac_scale2"));
-    }
+    let of_beams = [
+        ("lpp1", ("dsqrt_q2fact1", "fixed_fac_scale1")),
+        ("lpp2", ("dsqrt_q2fact2", "fixed_fac_scale2")),
+    ];
+    let of_beams = of_beams
+        .into_iter()
+        .filter(|(lpp, _)| densities && card.integer(lpp) != 0);
+    scales.extend(of_beams.map(|(_, scale)| scale));
     let fixed = scales.iter().filter(|(_, by)| card.flag(by));
     let mut names: Vec<&str> = fixed.map(|(name, _)| *name).collect();
     if names.len() < scales.len() {
@@ -225,7 +229,7 @@ mod tests {
         use crate::beams::Beams;
         let by_clustering = |values: &[(&str, &str)]| {
             let card = card(values);
-            Beams::of_run_card(&card, &["nn23lo1"], false)
+            Beams::of_run_card(&card, &["nn23lo1"], None)
                 .unwrap()
                 .cluster_scales(&card)
         };

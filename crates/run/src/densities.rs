@@ -4,7 +4,7 @@
 //! 2.3 with QED (arXiv:1308.0598) and CTEQ6 (hep-ph/0201195). For these alpha_s runs from its value at 91.188 GeV with
 //! one or two loops, as in `alfas_functions.f`.
 
-use crate::beams::{LEPTON_SETS, OF_PHOTONS, form_factor, radiator};
+use crate::beams::{LEPTON_SETS, OF_BOSONS, OF_PHOTONS, form_factor, radiator};
 use crate::text::{general, quoted};
 use mebridge::event_generator::BeamRequest;
 use mebridge::{Error, Result};
@@ -32,6 +32,8 @@ const CTEQ6_TO: f64 = 1e5;
 /// Range in which densities of photons are used: the least x, and the ends of the scales, GeV.
 const PHOTONS_FROM: f64 = 1e-8;
 const PHOTONS_SCALES: [f64; 2] = [0.5, 1e5];
+/// The least x at which densities of weak bosons are used.
+const BOSONS_FROM: f64 = 1e-8;
 /// Largest size of the header of an LHAPDF member, the only part that is read here, in bytes.
 const HEAD: u64 = 1 << 16;
 /// Largest size of the `.info` file of a set, in bytes.
@@ -424,6 +426,8 @@ pub enum BeamDensities {
         /// The file.
         file: PathBuf,
     },
+    /// Weak bosons and photons of one or both beams, by formulas for each beam.
+    Bosons,
 }
 
 impl BeamDensities {
@@ -440,6 +444,7 @@ impl BeamDensities {
         match self {
             BeamDensities::Set(set) => set.label(),
             BeamDensities::Photons(_) => OF_PHOTONS.to_owned(),
+            BeamDensities::Bosons => OF_BOSONS.to_owned(),
             BeamDensities::Leptons { label, .. } | BeamDensities::PhotonPairs { label, .. } => {
                 label.clone()
             }
@@ -464,6 +469,9 @@ impl BeamDensities {
 
     /// Returns the event generator's request for a beam with these densities; for an antiparticle if `anti`, for an ion
     /// with these numbers of protons and neutrons.
+    ///
+    /// # Panics
+    /// For weak bosons, which differ between the beams.
     pub fn beam(&self, anti: bool, ion: Option<[u32; 2]>) -> BeamRequest {
         match self {
             BeamDensities::Set(set) => BeamRequest::Hadron {
@@ -477,6 +485,7 @@ impl BeamDensities {
                 densities: file.clone(),
                 anti,
             },
+            BeamDensities::Bosons => panic!("weak bosons differ between the beams"),
         }
     }
 
@@ -500,6 +509,14 @@ impl BeamDensities {
                 codes: BTreeSet::from([PHOTON]),
                 min_x: PhotonPairs::least_x(),
                 // They do not depend on it.
+                scales: [0.0, f64::INFINITY],
+            }),
+            BeamDensities::Bosons => Ok(GridRange {
+                place: format!("the bosons {OF_BOSONS}"),
+                name: OF_BOSONS.to_owned(),
+                codes: BTreeSet::from([PHOTON, 23, 24, -24]),
+                min_x: BOSONS_FROM,
+                // At small scales some have a density of 0.
                 scales: [0.0, f64::INFINITY],
             }),
             BeamDensities::Leptons { label, file } => {
@@ -561,6 +578,9 @@ impl DensityEntries<'_> {
         if LEPTON_SETS.contains(&self.label) {
             let file = lepton_file(self.label, self.data)?;
             return by_param_card(Some(BeamDensities::Leptons { label, file }));
+        }
+        if self.label == OF_BOSONS {
+            return by_param_card(Some(BeamDensities::Bosons));
         }
         if self.label == OF_PHOTONS {
             return by_param_card(radiator(self.lpp).map(BeamDensities::Photons));
@@ -707,8 +727,11 @@ impl BeamDensity {
                 BeamRequest::Parton => None,
                 BeamRequest::Hadron { densities, .. } => Some(Arc::new(open(densities)?)),
                 BeamRequest::Photons(of) => Some(Arc::new(Densities::photons(*of))),
-                BeamRequest::Lepton { .. } | BeamRequest::Ultraperipheral(_) => {
-                    let what = "weights of events are not computed for densities of leptons and of pairs of photons";
+                BeamRequest::Lepton { .. }
+                | BeamRequest::Ultraperipheral(_)
+                | BeamRequest::Bosons(_) => {
+                    let what = "weights of events are not computed for densities of leptons, of pairs of photons and of weak \
+                                bosons";
                     return Err(Error::run(what, ""));
                 }
             })

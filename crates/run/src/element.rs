@@ -18,6 +18,8 @@ pub struct Element {
     pub source: usize,
     /// Its index among the matrix elements of that process.
     pub number: usize,
+    /// The helicity of each incoming leg, if its beam has densities of single helicities.
+    pub helicities: [Option<i8>; 2],
 }
 
 impl Element {
@@ -53,6 +55,7 @@ impl Element {
             masses,
             source,
             number,
+            helicities: [None; 2],
         })
     }
 
@@ -81,10 +84,18 @@ impl Element {
         &self.described.channels
     }
 
-    /// PDG codes of the legs of its first process, for messages and tables.
+    /// PDG codes of the legs of its first process, for messages and tables; with MG5aMC's names of helicities where a leg
+    /// has one (`24{0} -24{+} 6 -6`).
     pub fn name(&self) -> String {
-        let codes: Vec<String> = self.pdg().iter().map(i32::to_string).collect();
-        codes.join(" ")
+        let helicities = self.helicities.into_iter().chain(std::iter::repeat(None));
+        let codes = self.pdg().iter().zip(helicities);
+        let codes = codes.map(|(code, helicity)| match helicity.map(i8::signum) {
+            None => code.to_string(),
+            Some(1) => format!("{code}{{+}}"),
+            Some(0) => format!("{code}{{0}}"),
+            Some(_) => format!("{code}{{-}}"),
+        });
+        codes.collect::<Vec<String>>().join(" ")
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod banner;
 pub mod beams;
+mod bosons;
 pub mod calculator;
 pub mod cards;
 mod channel_line;

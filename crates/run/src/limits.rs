@@ -10,6 +10,7 @@ use crate::poles::{larger_masses, resonances, vanishes_below};
 use crate::text::{general, significant};
 use mebridge::event_generator::BeamRequest;
 use mebridge::{Error, Result};
+use mebridge_densities::BosonBeam;
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::Scale;
 use std::collections::BTreeSet;
@@ -204,6 +205,8 @@ pub struct Incoming<'a> {
     pub photons: i64,
     /// Numbers of protons and neutrons of each ion.
     pub ions: [Option<[u32; 2]>; 2],
+    /// The beams that radiate weak bosons.
+    pub bosons: [Option<BosonBeam>; 2],
 }
 
 impl Incoming<'_> {
@@ -234,7 +237,7 @@ impl Incoming<'_> {
                 ));
             }
         }
-        let Some(beam) = self.other else {
+        let Some(beam) = self.other.filter(|beam| self.bosons[*beam].is_none()) else {
             return Ok(());
         };
         let codes: BTreeSet<i32> = processes().map(|pdg| pdg[beam]).collect();
@@ -279,10 +282,15 @@ impl Incoming<'_> {
     /// Returns the beams for the event generator; `None` if both are partons.
     pub fn requests(&self) -> Option<[BeamRequest; 2]> {
         let densities = self.densities?;
-        Some([0, 1].map(|beam| match Some(beam) == self.other {
-            false => densities.beam(self.anti[beam], self.ions[beam]),
-            true => radiator(self.photons).map_or(BeamRequest::Parton, BeamRequest::Photons),
-        }))
+        Some(
+            [0, 1].map(|beam| match (self.bosons[beam], Some(beam) == self.other) {
+                (Some(bosons), _) => BeamRequest::Bosons(bosons),
+                (None, false) => densities.beam(self.anti[beam], self.ions[beam]),
+                (None, true) => {
+                    radiator(self.photons).map_or(BeamRequest::Parton, BeamRequest::Photons)
+                }
+            }),
+        )
     }
 
     /// Returns the energy of both beams in their centre of mass, GeV, and the rapidity of that in the detector frame.
@@ -293,8 +301,10 @@ impl Incoming<'_> {
     /// # Errors
     /// A beam has less energy than its mass.
     pub fn center(&self, energies: [f64; 2], energy: f64, masses: &[f64]) -> Result<[f64; 2]> {
-        let is_parton =
-            |beam| self.densities.is_none() || (Some(beam) == self.other && self.photons == 0);
+        let is_parton = |beam: usize| {
+            let is_other = Some(beam) == self.other && self.bosons[beam].is_none();
+            self.densities.is_none() || (is_other && self.photons == 0)
+        };
         let masses = [0, 1].map(|beam| if is_parton(beam) { masses[beam] } else { 0.0 });
         match masses == [0.0; 2] {
             true => Ok([energy, rapidity(energies)]),

@@ -218,12 +218,17 @@ struct Tables {
     map: Table,
     powers: Table,
     forced: Table,
+    /// Whether the directory has several matrix elements in general. Otherwise CONFSUB is 1 everywhere, and MAPCONFIG has the
+    /// diagrams.
+    grouped: bool,
 }
 
 impl Tables {
     fn read(path: &Path) -> Result<Tables> {
         let table = |name: &str| Table::read(&path.join(name));
+        let alone = ["matrix.f", "matrix_orig.f"].map(|name| path.join(name).is_file());
         Ok(Tables {
+            grouped: alone == [false; 2],
             configs: table("configs.inc")?,
             map: table("config_subproc_map.inc")?,
             powers: table("config_nqcd.inc")?,
@@ -236,8 +241,12 @@ impl Tables {
         let numbers = self.numbers()?;
         let config = |&number: &i64| {
             let diagram = |element: i64| {
-                let diagram = self.map.get("CONFSUB", &[element, number]).unwrap_or(0);
-                u32::try_from(diagram).map_err(|_| self.map.wrong(number, "CONFSUB", diagram))
+                let (table, array, place) = match self.grouped {
+                    true => (&self.map, "CONFSUB", &[element, number][..]),
+                    false => (&self.configs, "MAPCONFIG", &[number][..]),
+                };
+                let diagram = table.get(array, place).unwrap_or(0);
+                u32::try_from(diagram).map_err(|_| table.wrong(number, array, diagram))
             };
             let of = (1..=legs.len() as i64).map(diagram);
             Ok(Config {
@@ -634,6 +643,22 @@ mod tests {
         ),
         ("decayBW.inc", ""),
     ];
+
+    #[test]
+    fn diagrams_of_a_matrix_element_alone_are_those_of_mapconfig() {
+        let configs = ONE[1].1.replace("MAPCONFIG(2)/2/", "MAPCONFIG(2)/4/");
+        let map = ONE[2].1.replace("/2/", "/1/");
+        let mut files = ONE.to_vec();
+        files[1].1 = &configs;
+        files[2].1 = &map;
+        let diagrams = |files: &[(&str, &str)]| {
+            let configs = read(files).unwrap().configs.into_iter();
+            configs.map(|config| config.diagrams).collect::<Vec<_>>()
+        };
+        assert_eq!(diagrams(&files), [[1], [1]]);
+        files.push(("matrix.f", ""));
+        assert_eq!(diagrams(&files), [[1], [4]]);
+    }
 
     fn read(files: &[(&str, &str)]) -> Result<Directory> {
         let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,7 @@
 //! of its files.
 
 use crate::banner::{self, CommonBanner, Norm};
+use crate::beams::OF_BOSONS;
 use crate::cards::Cards;
 use crate::cuts::{self, Cut, LegKind, Legs};
 use crate::densities::{self, AlphaS, BeamDensities, PdfMember, RunDensities};
@@ -17,8 +18,10 @@ use crate::source::Source;
 use crate::spec::RunSpec;
 use crate::state::{Arguments, file_digest};
 use crate::systematics::Systematics;
-use crate::{conditions, load, scale, user_functions};
+use crate::user_functions::UserFunctions;
+use crate::{bosons, conditions, load, scale, user_functions};
 use mebridge::event_generator::{ElementRequest, Lifetimes, Request};
+use mebridge::import::user_code::UserScale;
 use mebridge::sampling::Clustered;
 use mebridge::{Error, Result};
 use mebridge_phasespace::clustering::{ClusteringSettings as Clustering, Matching};
@@ -69,8 +72,9 @@ impl RunPlan {
             source,
         } = chosen_densities(cards, &parameters)?;
         let none = BTreeMap::new();
-        let mut elements =
+        let elements =
             load::load_elements(&cards.source, Some(&cards.param_card), &none, spec.threads)?;
+        let mut elements = bosons::by_helicity(elements, cards.beams.bosons)?;
         let scales = running::scales(elements.iter().map(|element| &element.process));
         let fixed = card.flag("fixed_extra_scale");
         let fixed = fixed.then(|| card.number("mue_ref_fixed"));
@@ -82,6 +86,15 @@ impl RunPlan {
             }
         }
         let runs = !blocks.is_empty() && fixed.is_none();
+        let ratio = card.number("mue_over_ref");
+        if runs && ratio != 1.0 {
+            let what = format!(
+                "mue_over_ref = {} cannot be honoured: parameters that run have the scale of alpha_s",
+                card.value("mue_over_ref")
+            );
+            let cure = "set it to 1, or set fixed_extra_scale and mue_ref_fixed";
+            return Err(card.refused(what, cure));
+        }
         let mut notices = Vec::new();
         let systematics = systematics(cards, spec, densities.as_ref(), runs, &mut notices)?;
         let incoming = Incoming {
@@ -90,6 +103,7 @@ impl RunPlan {
             other: cards.beams.non_hadron(),
             photons: cards.beams.photons(),
             ions: cards.beams.ions,
+            bosons: bosons::beams(cards, &elements)?,
         };
         let energy = cards.beams.energy();
         let mut scale = scale::of_run_card(card, elements.iter().all(is_alone));
@@ -149,7 +163,12 @@ impl RunPlan {
         }
         let [center, rapidity] =
             incoming.center(cards.beams.energies, energy, &elements[0].masses)?;
-        scale.factor = card.number("scalefact");
+        let own = cards.functions.as_ref().and_then(UserFunctions::scale);
+        // Routines of setscales.f multiply by it.
+        scale.factor = match cards.beams.own_scale(card, own) && own != Some(UserScale::Function) {
+            true => 1.0,
+            false => card.number("scalefact"),
+        };
         let shown = entries
             .iter()
             .flat_map(|cut| cut.entries.iter().map(String::as_str));
@@ -276,6 +295,10 @@ fn systematics(
             )),
             false if densities.is_some_and(BeamDensities::is_joint) => Some((
                 "weights for systematics are not made for densities of leptons and of pairs of photons",
+                "ask for none",
+            )),
+            false if cards.beams.bosons.contains(&true) => Some((
+                "weights for systematics are not made for weak bosons",
                 "ask for none",
             )),
             false if cards.beams.has_ions() => Some((
@@ -582,6 +605,7 @@ fn arguments(
         None => Value::Null,
         Some(BeamDensities::Photons(of)) => json!(format!("{of:?}")),
         Some(BeamDensities::PhotonPairs { label, .. }) => json!(label),
+        Some(BeamDensities::Bosons) => json!(OF_BOSONS),
         Some(BeamDensities::Set(PdfMember { file, .. }) | BeamDensities::Leptons { file, .. }) => {
             file_digest(file)?
         }

@@ -20,7 +20,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The first line of a file.
-const BEGIN: &[u8] = b"mebridge plan 3\n";
+const BEGIN: &[u8] = b"mebridge plan 4\n";
 /// Size of a hash in bytes.
 const HASH: usize = 32;
 /// Largest size of a file; processes of the largest runs take a few hundred MB.
@@ -50,6 +50,7 @@ struct StoredElement {
     masses: Vec<f64>,
     source: usize,
     number: usize,
+    helicities: [Option<i8>; 2],
 }
 
 impl RunPlan {
@@ -64,6 +65,7 @@ impl RunPlan {
                 masses: one.masses.clone(),
                 source: one.source,
                 number: one.number,
+                helicities: one.helicities,
             })
         };
         let elements: Result<_> = self.elements.iter().map(element).collect();
@@ -183,6 +185,7 @@ impl StoredElement {
             self.source,
             self.number,
         )?;
+        element.helicities = self.helicities;
         let channels = element.described.channels.iter_mut();
         for (channel, codes) in channels.zip(&requested.propagators) {
             channel.propagators.clone_from(codes);

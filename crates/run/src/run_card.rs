@@ -3,6 +3,7 @@
 pub mod entries;
 pub mod value;
 
+use crate::beams::OF_BOSONS;
 use crate::text::{self, general, quoted};
 use entries::REFUSED;
 use mebridge::event_generator::JetBias;
@@ -18,7 +19,8 @@ const OWN_LABELS: &str = "mixed";
 /// Entries of MadEvent's configuration of cores and clusters, which do not belong to a run card.
 const CONFIGURATION: [&str; 4] = ["nb_core", "run_mode", "cluster_type", "cluster_queue"];
 /// Entries that are whole numbers, with their supported values.
-const CHOICES: [(&str, [i64; 2]); 4] = [
+const CHOICES: [(&str, [i64; 2]); 5] = [
+    ("ievo_eva", [0, 1]),
     ("sde_strategy", [1, 2]),
     ("ickkw", [0, 1]),
     ("ktscheme", [1, 2]),
@@ -701,6 +703,18 @@ pub fn other_frame(entries: &Entries) -> Option<String> {
     };
     let (name, value) = entries.iter().find(|entry| other(entry))?;
     Some(format!("{name} {value}"))
+}
+
+/// Returns the entry by which events have densities of weak bosons, those of single helicities, if there is one.
+pub fn boson_densities(entries: &Entries) -> Option<String> {
+    let of_bosons = |(name, value): &&(String, String)| {
+        name.starts_with("pdlabel")
+            && value
+                .trim_matches(['\'', '"'])
+                .eq_ignore_ascii_case(OF_BOSONS)
+    };
+    let (name, value) = entries.iter().find(of_bosons)?;
+    Some(format!("{name} = {value}"))
 }
 
 /// Returns the entries of a card in order. Of a repeated entry the last one is used, as in MG5aMC.

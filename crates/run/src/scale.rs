@@ -37,13 +37,23 @@ pub fn of_run_card(card: &RunCard, alone: bool) -> Scale {
         true => Dynamical::TransverseMass,
         false => Dynamical::HalfTransverseMass,
     };
-    let is_fixed = card.flag("fixed_fac_scale1") && card.flag("fixed_fac_scale2");
     let fixed = ["dsqrt_q2fact1", "dsqrt_q2fact2"].map(|name| card.number(name));
     Scale {
         dynamical: dynamical(card.integer("dynamical_scale_choice")).unwrap_or(otherwise),
         factor: card.number("scalefact"),
         renormalisation: card.flag("fixed_ren_scale").then(|| card.number("scale")),
-        factorisation: is_fixed.then_some(fixed),
+        factorisation: factorisation_is_fixed(card).then_some(fixed),
+    }
+}
+
+/// Whether the scale of the densities of a run card is fixed. That of a beam which is a parton does not matter if the
+/// other one is none.
+pub fn factorisation_is_fixed(card: &RunCard) -> bool {
+    let fixed = ["fixed_fac_scale1", "fixed_fac_scale2"].map(|name| card.flag(name));
+    match ["lpp1", "lpp2"].map(|name| card.integer(name) == 0) {
+        [true, false] => fixed[1],
+        [false, true] => fixed[0],
+        _ => fixed == [true; 2],
     }
 }
 

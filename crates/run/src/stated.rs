@@ -73,6 +73,7 @@ impl RunPlan {
             other: None,
             photons: 0,
             ions: [None; 2],
+            bosons: [None; 2],
         };
         check(spec, &elements, &cuts, &incoming, energy)?;
         let grid_range = densities

@@ -1,5 +1,5 @@
-//! Functions that users write in Fortran, in `dummy_fct.f` or files of `custom_fcts`: which ones a run has, and what
-//! surrounds them.
+//! Functions that users write in Fortran, in `dummy_fct.f`, `setscales.f` or files of `custom_fcts`: which ones a run has,
+//! and what surrounds them.
 
 use crate::beams::Beams;
 use crate::cuts::{LegKind, Legs};
@@ -8,10 +8,11 @@ use crate::output::{Directory, Output};
 use crate::run_card::value::Value;
 use crate::run_card::{RunCard, entries};
 use crate::source::Source;
-use crate::written::{functions_file, functions_of_user};
+use crate::written::{SCALES, functions_file, functions_of_user, scales_of_user};
 use mebridge::files::regular;
 use mebridge::import::user_code::{
-    CUT, FortranNumber, FortranText, SCALE, UserCode, UserCodeContext, common_blocks,
+    CUT, FACTORISATION, FortranNumber, FortranText, RENORMALISATION, SCALE, UserCode,
+    UserCodeContext, UserScale, common_blocks,
 };
 use mebridge::import::{fortran_of, routines_of};
 use mebridge::process::phase_space::PhaseSpace;
@@ -93,6 +94,13 @@ impl UserFunctions {
             own.extend(edited);
             files.push(base);
         }
+        if !changed_files && output.path.join(SCALES).is_file() {
+            let edited = scales_of_user(output)?;
+            if !edited.is_empty() {
+                own.extend(edited);
+                files.push(read(&output.path.join(SCALES))?);
+            }
+        }
         if own.is_empty() {
             return Ok(None);
         }
@@ -103,9 +111,13 @@ impl UserFunctions {
         Ok(Some(UserFunctions { files, own }))
     }
 
-    /// Whether there is a scale.
-    pub fn has_scale(&self) -> bool {
-        self.own.contains(SCALE)
+    /// Where scales come from; `None` if they are not the user's.
+    pub fn scale(&self) -> Option<UserScale> {
+        let factorisation = self.own.contains(FACTORISATION);
+        match factorisation || self.own.contains(RENORMALISATION) {
+            true => Some(UserScale::Routines { factorisation }),
+            false => (self.own.contains(SCALE)).then_some(UserScale::Function),
+        }
     }
 
     /// Compiles the functions for each directory of an output; returns them without repetitions, and for each matrix
@@ -124,7 +136,6 @@ impl UserFunctions {
         let Source::Output(output) = source else {
             return Ok((Vec::new(), vec![None; elements.len()]));
         };
-        let wanted = [self.own.contains(CUT), self.has_scale()];
         let blocks = blocks(output)?;
         let (mut codes, mut of_directories) = (Vec::new(), BTreeMap::new());
         let mut of_elements = Vec::new();
@@ -136,9 +147,10 @@ impl UserFunctions {
                     let directory = &directories[place];
                     let parts = (directory, element);
                     let surroundings = surroundings(output, card, beams, parts, &blocks);
-                    let mut code = UserCode::compile(&self.files, wanted, &surroundings)?;
+                    let (cuts, scale) = (self.own.contains(CUT), self.scale());
+                    let mut code = UserCode::compile(&self.files, cuts, scale, &surroundings)?;
                     self.check_reached(&code)?;
-                    if !beams.own_scale(card) {
+                    if !beams.own_scale(card, scale) {
                         code = code.without_scale();
                     }
                     settle(&mut code, element)?;
@@ -163,7 +175,8 @@ impl UserFunctions {
             None => Ok(()),
             Some(name) => Err(Error::run(
                 format!(
-                    "{name} is called by no function that is run here ({CUT}, {SCALE}), and may replace a routine of MadEvent"
+                    "{name} is called by no function that is run here ({CUT}, {SCALE}, {RENORMALISATION}, {FACTORISATION}), and \
+                     may replace a routine of MadEvent"
                 ),
                 "leave it out, or give --changed-files (changed_files=True) where neither cuts nor scales depend on it",
             )),
@@ -176,11 +189,7 @@ pub fn described(codes: &[UserCode]) -> String {
     let Some(code) = codes.first() else {
         return String::new();
     };
-    let parts = [(code.cuts(), CUT), (code.scales(), SCALE)].into_iter();
-    let names: Vec<String> = parts
-        .filter(|(is_there, _)| *is_there)
-        .map(|(_, name)| name.to_lowercase())
-        .collect();
+    let names: Vec<String> = code.called().into_iter().map(str::to_lowercase).collect();
     match names.is_empty() {
         true => String::new(),
         false => format!("; functions in Fortran: {}", names.join(", ")),
@@ -273,8 +282,11 @@ fn blocks(output: &Output) -> Result<BTreeSet<String>> {
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
-            // Matrix elements may be large.
-            if name.starts_with("matrix") || name.starts_with("dummy_fct.f") || file == own {
+            // Matrix elements may be large, and the others may have blocks of the user.
+            let is_left_out = ["matrix", "dummy_fct.f", "setscales.f"]
+                .iter()
+                .any(|one| name.starts_with(one));
+            if is_left_out || file == own {
                 continue;
             }
             if let Ok(text) = regular::read(&file, MAX_BYTES) {

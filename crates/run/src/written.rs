@@ -4,7 +4,7 @@
 //! scale of the user, which the run would miss.
 
 use crate::output::{Output, REWRITE_OUTPUT, version_of_mg5};
-use mebridge::import::user_code::{CUT, SCALE};
+use mebridge::import::user_code::{CUT, FACTORISATION, RENORMALISATION, SCALE};
 use mebridge::import::{FortranRoutine, routines_of};
 use mebridge::{Error, Result};
 use mebridge_support::files::regular;
@@ -34,6 +34,8 @@ pub const FILES: [&str; 11] = [
 /// The file with the functions that users write, and the copy of it that MG5aMC keeps when it writes the functions of
 /// `custom_fcts` into it.
 pub const FUNCTIONS: &str = "SubProcesses/dummy_fct.f";
+/// The file with the scales of MadEvent, which users change in versions without user_dynamical_scale.
+pub const SCALES: &str = "SubProcesses/setscales.f";
 const FUNCTIONS_BEFORE: &str = "SubProcesses/dummy_fct.f.orig";
 /// The supported bias module, relative to the folder of an output, and the digest of its routine, the same in all these
 /// versions.
@@ -155,8 +157,7 @@ fn differences(output: &Output, table: &Table, template: Option<&Path>) -> Diffe
                 }
                 continue;
             };
-            let runs =
-                |routine: &str| *name == FUNCTIONS && file == own && is_run(routine, written);
+            let runs = |routine: &str| file == own && is_run(name, routine, written);
             let (changed, later) = written.compare(&routines_of(&file, &text), &template, &runs);
             for (names, of) in [(changed, &mut found.changed), (later, &mut found.later)] {
                 if !names.is_empty() {
@@ -187,27 +188,44 @@ pub fn functions_file(output: &Output) -> PathBuf {
 /// # Errors
 /// The file cannot be read.
 pub fn functions_of_user(output: &Output) -> Result<Vec<String>> {
-    let file = functions_file(output);
-    let text = regular::read(&file, MAX_BYTES).map_err(Error::io(&file))?;
+    of_user(output, &functions_file(output), FUNCTIONS)
+}
+
+/// The same of `setscales.f`.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn scales_of_user(output: &Output) -> Result<Vec<String>> {
+    of_user(output, &output.path.join(SCALES), SCALES)
+}
+
+/// Names of the routines in a file that are the user's; `listed` is its name in the table.
+fn of_user(output: &Output, file: &Path, listed: &str) -> Result<Vec<String>> {
+    let text = regular::read(file, MAX_BYTES).map_err(Error::io(file))?;
     let (table, template) = (table(WRITTEN), template(output));
-    let template = template.map(|folder| routines_in(&folder.join(FUNCTIONS)));
+    let template = template.map(|folder| routines_in(&folder.join(listed)));
     let template = template.unwrap_or_default();
-    let written = &table[FUNCTIONS];
+    let written = &table[listed];
     let of_mg5 = |routine: &FortranRoutine| {
         let same = |other: &FortranRoutine| other.text == routine.text;
         let is_known = written.routines.contains(&(name(routine), digest(routine)));
         is_known || template.iter().any(same)
     };
-    let routines = routines_of(&file, &text).into_iter();
+    let routines = routines_of(file, &text).into_iter();
     let own = routines.filter(|routine| !routine.name.is_empty() && !of_mg5(routine));
     Ok(own.map(|routine| routine.name).collect())
 }
 
-/// Whether a routine of this file is run where it is the user's: a function that MadEvent calls, or one that MG5aMC does
-/// not write, which is run if the former call it and refused otherwise.
-fn is_run(name: &str, written: &Written) -> bool {
+/// Whether a routine of this file is run where it is the user's: one that MadEvent calls, or one that MG5aMC does not
+/// write, which is run if the former call it and refused otherwise.
+fn is_run(file: &str, name: &str, written: &Written) -> bool {
+    let called = match file {
+        FUNCTIONS => [CUT, SCALE],
+        SCALES => [RENORMALISATION, FACTORISATION],
+        _ => return false,
+    };
     let is_known = written.routines.iter().any(|(known, _)| *known == name);
-    !name.is_empty() && (!is_known || [CUT, SCALE].contains(&name))
+    !name.is_empty() && (!is_known || called.contains(&name))
 }
 
 fn routines_in(file: &Path) -> Vec<FortranRoutine> {

@@ -130,8 +130,8 @@ pub trait PointFunctions: std::fmt::Debug + Send + Sync {
 
     /// Determines the scales of points, and which of them pass the cut.
     ///
-    /// `element` is the index of a matrix element of their group, all of which have the same functions. A scale is
-    /// positive, in GeV, and stays 0 for points that do not pass.
+    /// `element` is the index of a matrix element of their group, all of which have the same functions. Scales, of
+    /// renormalisation and factorisation, are positive, in GeV, and stay 0 for points that do not pass.
     ///
     /// # Errors
     /// A function fails.
@@ -140,7 +140,7 @@ pub trait PointFunctions: std::fmt::Debug + Send + Sync {
         element: usize,
         points: &PointMomenta,
         passes: &mut [bool],
-        scales: &mut [f64],
+        scales: &mut [[f64; 2]],
     ) -> Result<(), Failure>;
 }
 
@@ -163,6 +163,8 @@ pub struct Partons {
     pub element: usize,
     /// PDG codes of the first and the second leg.
     pub codes: [i32; 2],
+    /// Helicities of the same, where the matrix element has only one.
+    pub helicities: [Option<i8>; 2],
     /// Whether the first leg comes from the second beam.
     pub exchanged: bool,
     /// Factor of the weight: the number of processes that they represent.
@@ -263,6 +265,11 @@ impl Beam {
         matches!(self, Beam::Densities { densities, .. } if densities.is_of_lepton())
     }
 
+    /// Returns whether it has a density for each helicity of its partons.
+    pub fn has_helicities(&self) -> bool {
+        matches!(self, Beam::Densities { densities, .. } if !densities.helicities().is_empty())
+    }
+
     /// Returns whether there is a density of both partons alone, so that those of one parton cannot be compared.
     pub fn is_joint(&self) -> bool {
         matches!(self, Beam::PhotonPair(_)) || self.is_lepton()
@@ -273,6 +280,7 @@ impl Beam {
         match self {
             Beam::PhotonPair(_) => Some("densities of pairs of photons"),
             _ if self.is_lepton() => Some("densities of leptons"),
+            _ if self.has_helicities() => Some("densities of weak bosons"),
             _ if self.is_ion() => Some("densities of ions"),
             _ => None,
         }
@@ -319,17 +327,20 @@ impl Beam {
         if let Beam::Densities { densities, .. } = self {
             densities.evaluate(&[x], &[q2], &mut values);
         }
-        self.place(code).map_or(0.0, |place| values[place])
+        self.place(code, None).map_or(0.0, |place| values[place])
     }
 
-    /// Returns the index of a parton's density among those of the beam; `None` if there is none.
-    pub fn place(&self, code: i32) -> Option<usize> {
+    /// Returns the index of a parton's density among those of the beam; `None` if there is none. The helicity only matters
+    /// if the beam [has a density for each](Beam::has_helicities).
+    pub fn place(&self, code: i32, helicity: Option<i8>) -> Option<usize> {
         let (densities, anti) = match self {
             Beam::Parton => return Some(0),
             Beam::PhotonPair(_) => return (code == PHOTON).then_some(0),
             Beam::Densities { densities, anti } => (densities, anti),
         };
-        let find = |code: i32| densities.codes().iter().position(|&known| known == code);
+        let (codes, helicities) = (densities.codes(), densities.helicities());
+        let is_own = |place: usize| helicities.is_empty() || Some(helicities[place]) == helicity;
+        let find = |code: i32| (0..codes.len()).find(|&at| codes[at] == code && is_own(at));
         // Gluons and photons are their own antiparticles.
         match anti {
             true => find(-code).or_else(|| find(code)),
@@ -419,8 +430,11 @@ impl Integrand {
     }
 
     /// Returns the indices of the densities of two partons among those of their legs.
-    pub(crate) fn places(&self, group: &ElementGroup, codes: [i32; 2]) -> Option<[usize; 2]> {
-        let [first, second] = group.beams.map(|beam| &self.beams[beam]);
-        Some([first.place(codes[0])?, second.place(codes[1])?])
+    pub(crate) fn places(&self, group: &ElementGroup, of: &Partons) -> Option<[usize; 2]> {
+        let place = |leg: usize| {
+            let beam = &self.beams[group.beams[leg]];
+            beam.place(of.codes[leg], of.helicities[leg])
+        };
+        Some([place(0)?, place(1)?])
     }
 }

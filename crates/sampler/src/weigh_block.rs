@@ -151,7 +151,7 @@ impl Integrand {
             return Ok(passes);
         };
         let count = work.kept.len();
-        let mut scales: Option<Vec<f64>> = None;
+        let mut scales: Option<Vec<[f64; 2]>> = None;
         for (exchanged, passes) in [false, true].into_iter().zip(&mut passes) {
             if group.partons.iter().all(|one| one.exchanged != exchanged) {
                 continue;
@@ -175,7 +175,7 @@ impl Integrand {
                 rapidities: &rapidities,
             };
             passes.resize(count, true);
-            let mut found = vec![0.0; count];
+            let mut found = vec![[0.0; 2]; count];
             functions.evaluate(group.elements[0], &points, passes, &mut found)?;
             scales = Some(match scales {
                 Some(first) if functions.has_scale() => same_scales(first, &found)?,
@@ -187,7 +187,9 @@ impl Integrand {
             let fixed = [group.scale.renormalisation.is_some(), beams, beams];
             for (row, _) in fixed.iter().enumerate().filter(|(_, fixed)| !**fixed) {
                 for (scale, found) in work.scales.row_mut(row).iter_mut().zip(&scales) {
-                    *scale = match *found > 0.0 {
+                    // The rows of both densities follow that of alpha_s.
+                    let found = found[row.min(1)];
+                    *scale = match found > 0.0 {
                         true => group.scale.factor * found,
                         // Such a point does not count.
                         false => WITHOUT_SCALE,
@@ -275,7 +277,7 @@ impl Integrand {
         self.look_up(group, passed, layout, work);
         let flavors = self.flavors(group);
         let places: Vec<Option<[usize; 2]>> = (group.partons.iter())
-            .map(|one| self.places(group, one.codes))
+            .map(|one| self.places(group, one))
             .collect();
         let random = work.points.row(layout.rows() + FLAVOR);
         let (luminosity, fraction) = (self.luminosities(), self.fractions(&work.points, layout));
@@ -319,8 +321,12 @@ const EQUAL_SCALES: f64 = 1e-9;
 ///
 /// # Errors
 /// They differ: a point has its scale before the order is drawn.
-fn same_scales(mut of_first: Vec<f64>, of_second: &[f64]) -> Result<Vec<f64>, Failure> {
-    for (one, &other) in of_first.iter_mut().zip(of_second) {
+fn same_scales(
+    mut of_first: Vec<[f64; 2]>,
+    of_second: &[[f64; 2]],
+) -> Result<Vec<[f64; 2]>, Failure> {
+    let both = of_first.as_flattened_mut().iter_mut();
+    for (one, &other) in both.zip(of_second.as_flattened()) {
         if *one == 0.0 {
             *one = other;
         } else if other != 0.0 && (*one / other - 1.0).abs() > EQUAL_SCALES {

@@ -194,7 +194,7 @@ impl Integrand {
         let flavors = self.flavors(group);
         let values = [0, 1].map(|leg| &work.values[leg][place * flavors[leg]..][..flavors[leg]]);
         let partons = &group.partons[work.drawn[place] as usize];
-        self.luminosities()(values, self.places(group, partons.codes))
+        self.luminosities()(values, self.places(group, partons))
     }
 }
 

@@ -111,6 +111,7 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
             partons: vec![Partons {
                 element: 0,
                 codes: [11, -11],
+                helicities: [None; 2],
                 exchanged: false,
                 factor: 1.0,
             }],

@@ -113,6 +113,11 @@ impl Banner {
         }
     }
 
+    /// The entry of the run card by which incoming bosons have a density for each helicity, if there is one.
+    pub fn boson_densities(&self) -> Option<String> {
+        run_card::boson_densities(&self.run_card)
+    }
+
     /// Whether events have the data that MG5aMC needs for weights at next-to-leading order.
     pub fn has_next_to_leading(&self) -> bool {
         let stored = |(name, value): &(String, String)| {
@@ -269,6 +274,19 @@ mod tests {
         };
         assert!(has(" True = store_rwgt_info ! x") && has("T=STORE_RWGT_INFO"));
         assert!(!has("False = store_rwgt_info") && !has("# True = store_rwgt_info") && !has(""));
+    }
+
+    #[test]
+    fn densities_of_bosons_are_seen() {
+        let seen = |line: &str| {
+            let banner = banner(&format!("<MGRunCard>\n{line}\n</MGRunCard>"));
+            banner.boson_densities()
+        };
+        let found = seen(" 'eva' = pdlabel1 ! of beam 1");
+        assert_eq!(found.as_deref(), Some("pdlabel1 = 'eva'"));
+        for line in ["iww = pdlabel", "1 = evaorder", "# eva = pdlabel", ""] {
+            assert_eq!(seen(line), None, "{line}");
+        }
     }
 
     #[test]

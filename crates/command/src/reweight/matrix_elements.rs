@@ -34,6 +34,8 @@ pub struct Settings {
     pub by_helicity: bool,
     /// Whether momenta may be off the new mass shells.
     pub off_shell: bool,
+    /// Entry of the run card by which sums over helicities are not those of the events, if there is one.
+    pub boson_densities: Option<String>,
 }
 
 /// All matrix elements.
@@ -156,9 +158,16 @@ impl MatrixElements {
                 // The assignment of helicities to legs is unknown, too.
                 _ => None,
             };
-            let row = match helicities {
-                None => None,
-                Some(wanted) => Some(element.row(&wanted).ok_or_else(|| {
+            let row = match (helicities, &self.settings.boson_densities) {
+                (None, Some(entry)) => {
+                    let what = format!(
+                        "was made with {entry}, so only weights by its helicities are right, and these are unknown, or those \
+                         of identical particles, or --helicity sum is asked for"
+                    );
+                    return Err(event.error(path, &what));
+                }
+                (None, None) => None,
+                (Some(wanted), _) => Some(element.row(&wanted).ok_or_else(|| {
                     event.error(
                         path,
                         &format!(

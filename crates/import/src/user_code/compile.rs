@@ -51,6 +51,7 @@ impl<'l> Compiler<'l> {
             units: Vec::new(),
             cut: None,
             scale: None,
+            factorisation: None,
             legs: surroundings.legs,
             initial: [given, Vec::new(), Vec::new()],
             names: [vec![(0, "P".to_owned())], Vec::new()],
@@ -73,12 +74,18 @@ impl<'l> Compiler<'l> {
     }
 
     /// Compiles the functions that MadEvent calls.
-    pub(super) fn finish(mut self, [cut, scale]: [Option<&str>; 2]) -> Result<UserCode> {
+    pub(super) fn finish(
+        mut self,
+        [cut, scale, factorisation]: [Option<&str>; 3],
+    ) -> Result<UserCode> {
         if let Some(name) = cut {
             self.code.cut = Some(self.entry(name, Kind::Logical)?);
         }
         if let Some(name) = scale {
             self.code.scale = Some(self.entry(name, Kind::Real)?);
+        }
+        if let Some(name) = factorisation {
+            self.code.factorisation = Some(self.entry(name, Kind::Real)?);
         }
         self.code.units = self.units.into_iter().flatten().collect();
         Ok(self.code)

@@ -282,6 +282,7 @@ impl Tables {
                 map,
                 whole,
                 heavy,
+                unequal: [sign, difference],
                 measure,
             } => {
                 let Map::BreitWigner { square, product } = *map else {
@@ -290,7 +291,9 @@ impl Tables {
                 let from = ((0.0 - square) / product).atan();
                 let range = ((1.0 - square) / product).atan() - from;
                 let over = 1.0 / (channel.energy * channel.energy);
-                let numbers = self.numbers(&[over, *measure, square, product, from, range, *heavy]);
+                let numbers = [over, *measure, square, product, from, range, *heavy];
+                let numbers = [&numbers[..], &[*sign, *difference]].concat();
+                let numbers = self.numbers(&numbers);
                 let random = random.map_or(NOWHERE, |random| random as u32);
                 let beam = match channel.beams {
                     Beams::First => 0,

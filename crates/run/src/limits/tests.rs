@@ -38,6 +38,7 @@ fn protons(densities: Option<&BeamDensities>) -> Incoming<'_> {
         other: None,
         photons: 0,
         ions: [None; 2],
+        bosons: [None; 2],
     }
 }
 

@@ -46,20 +46,22 @@ pub const HONOURED: &[EntryRow] = rows! {
     run_tag: Text = "'tag_1'", "written into the banner";
     nevents: Whole = "10000", "events of the run";
     iseed: Whole = "0", "of the random numbers, whatever its sign; 0: drawn for each run";
-    lpp1 lpp2: Whole = "1", "0 (a parton), 1, -1 (proton, antiproton), 2, 3, 4 (photons of p, e, mu, by pdlabel; electrons: 3); both, or one with a proton";
+    lpp1 lpp2: Whole = "1", "0 (a parton), 1, -1 (proton, antiproton), 2, 3, 4 (photons of p, e, mu, or 3, 4: weak bosons, 3: electrons, by pdlabel); both, or one with a proton; weak bosons also with 0 and photons";
     ebeam1 ebeam2: Real = "6500.0", "GeV, of an ion with all of its nucleons; 10 GeV at least for each of these";
     nb_proton1 nb_proton2: Whole = "1", "of an ion, with lpp = 1; densities are the sum of those of its nucleons";
     nb_neutron1 nb_neutron2: Whole = "0", "of an ion; neutrons are protons with up and down quarks exchanged";
     mass_ion1 mass_ion2: Real = "-1.0", "GeV; left out as masses of protons are, a tenth of ebeam at most";
-    polbeam1 polbeam2: Real = "0.0", "per cent, of beams with lpp = 0; in Cards/run_card.dat alone";
-    pdlabel pdlabel1 pdlabel2: Text = "'nn23lo1'", "nn23lo, nn23lo1, nn23nlo, cteq6_m, cteq6_l, cteq6l1; lhapdf: by lhaid; iww, edff, chff: photons; isronlyll, cepc240ll, clic3000ll, fcce240ll, fcce365ll, ilc500ll: electrons; one for both of a kind; no other";
+    polbeam1 polbeam2: Real = "0.0", "per cent, of beams with lpp = 0, in Cards/run_card.dat alone; and of those with pdlabel = eva";
+    pdlabel pdlabel1 pdlabel2: Text = "'nn23lo1'", "nn23lo, nn23lo1, nn23nlo, cteq6_m, cteq6_l, cteq6l1; lhapdf: by lhaid; iww, edff, chff: photons; eva: weak bosons; isronlyll, cepc240ll, clic3000ll, fcce240ll, fcce365ll, ilc500ll: electrons; one for both of a kind; no other";
     lhaid: Set = "230000", "number, or name, of a set that lies below LHAPDF_DATA_PATH";
+    ievo_eva: Whole = "0", "of pdlabel = eva; 0: bosons have virtualities up to the scale, 1: transverse momenta";
     sde_strategy: Whole = "1", "by what an event is of a channel, for the scale -1 and for $";
     fixed_ren_scale fixed_fac_scale fixed_fac_scale1 fixed_fac_scale2: Flag = "False", "as there";
     scale dsqrt_q2fact1 dsqrt_q2fact2: Real = "91.188", "GeV, where the scale is fixed";
     dynamical_scale_choice: Whole = "-1", "-1 (clustering to 2 -> 2), 1, 2, 3, 4, as there; 0: user_dynamical_scale, see custom_fcts";
     fixed_extra_scale: Flag = "False", "whether parameters that run (running.py of a model) have one scale, or alpha_s's";
     mue_ref_fixed: Real = "91.188", "that scale, GeV";
+    mue_over_ref: Real = "1.0", "without meaning unless parameters run with fixed_extra_scale = False; then 1: MadEvent 3.5.7 stops with others (alpha_s at 0 GeV)";
     scalefact: Real = "1.0", "multiplies scales that are not fixed";
     event_norm: Text = "'average'", "weights average to the cross section or to 1 (unity), or are its parts";
     use_syst: Flag = "True", "events have <mgrwt>, which systematics of MG5aMC reads";
@@ -144,9 +146,7 @@ pub const REFUSED: &[EntryRow] = rows! {
     highestmult: Whole = "1", "it belongs to ickkw = 2";
     issgridfile: Text = "''", "Sudakov factors belong to ickkw = 2";
     fixed_couplings: Flag = "True", "couplings that depend on momenta are Fortran";
-    mue_over_ref: Real = "1.0", "parameters that run have the scale of alpha_s";
-    ievo_eva: Whole = "0", "no densities of weak bosons, which are different for each helicity";
-    evaorder: Whole = "0", "no densities of weak bosons, which are different for each helicity";
+    evaorder: Whole = "0", "densities of weak bosons are those of MG5aMC 3.5.7, at leading order";
 };
 
 /// Entries without effect in a run, with the reason.
@@ -154,7 +154,7 @@ pub const IGNORED: &[EntryRow] = rows! {
     python_seed: Whole = "-2", "one seed gives all random numbers";
     ptonium: Real = "1.0", "MadEvent reads it no longer";
     etaonium: Real = "0.6", "MadEvent reads it no longer";
-    eva_xcut: Real = "1.0", "of densities of weak bosons";
+    eva_xcut: Real = "1.0", "of evaorder";
     lhe_version: Real = "3.0", "files are LHE 3";
     nhel: Whole = "0", "helicities are summed, and drawn by their shares";
     sys_scalefact: Text = "'0.5 1 2'", "of systematics --from_card";

@@ -52,7 +52,9 @@ impl SampleOutput {
         );
         sample.write(
             "Source/run.inc",
-            "      real*8 ptj,ptjmax\n      common/to_auto_cuts/ptjmax,ptj\n",
+            "      real*8 ptj,ptjmax\n      common/to_auto_cuts/ptjmax,ptj\n      real*8 scalefact\n      integer \
+             dynamical_scale_choice\n      logical fixed_fac_scale1,fixed_fac_scale2\n      \
+             common/to_scale/scalefact,fixed_fac_scale1,\n     $   fixed_fac_scale2,dynamical_scale_choice\n",
         );
         sample.write("Source/MODEL/none.inc", "");
         sample.write("Source/PDF/none.inc", "");
@@ -79,7 +81,7 @@ impl SampleOutput {
     fn compiled(&self, files: &str, choice: &str) -> Result<UserCode> {
         let card = card(files, choice);
         let functions = UserFunctions::find(&self.source(), &card, false)?.expect("functions");
-        let beams = Beams::of_run_card(&card, &["nn23lo1"], functions.has_scale())?;
+        let beams = Beams::of_run_card(&card, &["nn23lo1"], functions.scale())?;
         let process = mebridge::generate("u u~ > t t~").unwrap().remove(0);
         let element = Element::new(process, true, vec![0.0, 0.0, 173.0, 173.0], 0, 0)?;
         let source = self.source();
@@ -128,7 +130,7 @@ fn functions_of_an_output_are_run() {
     let code = sample.compiled("", "0").unwrap();
     assert!(!passes(&code, 54.0) && passes(&code, 56.0));
     let scale = code.scale(&mut code.memory(), &code.kept(), &point(1.0), 0.0);
-    assert_eq!(scale, Ok(Some(346.0)));
+    assert_eq!(scale, Ok(Some([346.0; 2])));
     assert_eq!(
         described(std::slice::from_ref(&code)),
         "; functions in Fortran: dummy_cuts, user_dynamical_scale"
@@ -137,6 +139,94 @@ fn functions_of_an_output_are_run() {
     let code = sample.compiled("", "3").unwrap();
     assert!(code.cuts() && !code.scales());
     assert_eq!(described(&[code]), "; functions in Fortran: dummy_cuts");
+    assert!(sample.find("", true).unwrap().is_none());
+}
+
+/// Routines for scales as users change them: the mass of both particles for one choice, and twice that for others.
+const RENORMALISATION_OF_USER: &str = "      subroutine set_ren_scale(P,rscale)
+      implicit none
+      include 'nexternal.inc'
+      include 'run.inc'
+      real*8 P(0:3,nexternal),rscale,user_mass
+      if (dynamical_scale_choice.eq.0) then
+         write(*,*) 'mine'
+         rscale=user_mass(P)
+      elseif (dynamical_scale_choice.eq.7) then
+         rscale=2d0*user_mass(P)
+      else
+         stop
+      endif
+      rscale=scalefact*rscale
+      end
+      double precision function user_mass(P)
+      implicit none
+      real*8 P(0:3,4),sumdot
+      user_mass=sqrt(sumdot(P(0,3),P(0,4),1d0))
+      end
+";
+const FACTORISATION_OF_USER: &str = "      subroutine set_fac_scale(P,q2factorization)
+      implicit none
+      include 'nexternal.inc'
+      include 'run.inc'
+      real*8 P(0:3,nexternal),q2factorization(2),tempscale
+      call set_ren_scale(P,tempscale)
+      if(.not.fixed_fac_scale1) q2factorization(1)=tempscale**2/9d0
+      if(.not.fixed_fac_scale2) q2factorization(2)=tempscale**2/9d0
+      end
+";
+
+#[test]
+fn changed_scales_of_an_output_are_run() {
+    let sample = SampleOutput::new("");
+    type Found = std::result::Result<([f64; 2], String), String>;
+    let scales = |text: &str, choice: &str| -> Found {
+        sample.write("SubProcesses/setscales.f", text);
+        let code = sample
+            .compiled("", choice)
+            .map_err(|error| error.to_string())?;
+        let found = code.scale(&mut code.memory(), &code.kept(), &point(1.0), 0.0);
+        Ok((found?.expect("scales"), described(&[code])))
+    };
+    let mass = 2.0 * 173.0_f64.hypot(1.0);
+    let near = |found: [f64; 2], wanted: [f64; 2]| {
+        let both = found.into_iter().zip(wanted);
+        for (found, wanted) in both {
+            assert!((found / wanted - 1.0).abs() < 1e-12, "{found}, {wanted}");
+        }
+    };
+    let (found, names) = scales(RENORMALISATION_OF_USER, "0").unwrap();
+    near(found, [mass; 2]);
+    assert_eq!(names, "; functions in Fortran: set_ren_scale");
+    let both = [RENORMALISATION_OF_USER, FACTORISATION_OF_USER].concat();
+    for (choice, factor) in [("0", 1.0), ("7", 2.0)] {
+        let (found, names) = scales(&both, choice).unwrap();
+        near(found, [factor * mass, factor * mass / 3.0]);
+        assert_eq!(
+            names,
+            "; functions in Fortran: set_ren_scale, set_fac_scale"
+        );
+    }
+    let refused = |text: &str, choice: &str, wanted: &str| {
+        let error = scales(text, choice).unwrap_err();
+        assert!(error.contains(wanted), "{error}");
+    };
+    refused(&both, "-1", "is by clustering, and setscales.f was changed");
+    // Where MadEvent would stop.
+    refused(&both, "3", "setscales.f:12: it stops here (STOP)");
+    let different = both.replacen("tempscale**2/9d0", "tempscale**2", 1);
+    refused(
+        &different,
+        "0",
+        "SET_FAC_SCALE gives both beams different scales",
+    );
+    let unused = format!("{both}{}", HELPER);
+    refused(
+        &unused,
+        "0",
+        "USER_PT is called by no function that is run here",
+    );
+    let alphas = both.replace("user_mass(P)", "alphas(91d0)");
+    refused(&alphas, "0", "ALPHAS");
     assert!(sample.find("", true).unwrap().is_none());
 }
 
