@@ -123,7 +123,8 @@ fn agree(gpu: &Arc<Emulator>, process: &Process, precision: Precision, tolerance
     launches("color_ordered_sum").expect("a colour sum")
 }
 
-/// Gluons only, and heavy and light quark lines, incoming, outgoing and from in to out; one to four insertions.
+/// Gluons only, and heavy and light quark lines, incoming, outgoing and from in to out, with a boson or a pair of leptons;
+/// one to four insertions.
 #[test]
 fn colour_ordered_forms_agree_with_the_cpu() {
     let Some(gpu) = Emulator::new(check_where_named) else {
@@ -137,6 +138,13 @@ fn colour_ordered_forms_agree_with_the_cpu() {
         "g g > t t~ g g",
         "u u~ > g g g",
         "u~ g > u~ g g",
+        "d d~ > z g",
+        "g d > w- u g",
+        "u~ g > a u~ g g",
+        "d d~ > z g g g g",
+        "u u~ > e+ e- g",
+        "g u > e+ e- u g g",
+        "d~ u > e+ ve g g",
     ] {
         for (precision, tolerance) in [
             (Precision::Double, 1e-12),
@@ -244,7 +252,11 @@ fn stages_agree_with_the_cpu() {
 /// With little memory helicities are divided into runs, and events into chunks.
 #[test]
 fn runs_of_helicities_agree_with_the_cpu() {
-    for (text, memory) in [("g g > t t~ g g", 7 << 20), ("g g > g g g", 1 << 20)] {
+    for (text, memory) in [
+        ("g g > t t~ g g", 7 << 20),
+        ("g g > g g g", 1 << 20),
+        ("d d~ > z g g g", 1 << 20),
+    ] {
         let Some(gpu) = Emulator::with_memory(memory, check_where_named) else {
             return;
         };

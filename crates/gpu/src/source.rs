@@ -13,7 +13,7 @@ use super::structures::{
     AnswerArguments, ArrayAddend, ArrayArguments, ArrayItem, ArrayPair, ArrayTriple, Choices,
     ColorOrderedArguments, DeviceStructure, DotsArguments, FlowsArguments, GatherArguments,
     GeneratedArguments, Helicities, HelicitiesArguments, HelicityArguments, LoadArguments,
-    RunArguments, SumPartsArguments, TileOperation, TilePair,
+    RunArguments, SumPartsArguments, TileOperation, TilePair, WeightsArguments,
 };
 use mebridge_ops::GeneralRoutine;
 use mebridge_ops::arrays::ArrayKind;
@@ -293,7 +293,7 @@ extern "C" __global__ void MAX_THREADS(256)
     pub fn arrays(&self) -> CompilationUnit {
         let kinds = ArrayKernel::all().filter_map(|kernel| match kernel {
             ArrayKernel::Kind(kind) => Some(array_structure(kind)),
-            ArrayKernel::Tile => None,
+            ArrayKernel::Tile | ArrayKernel::ChiralTile => None,
         });
         let declarations = [
             kinds.collect(),
@@ -326,14 +326,20 @@ extern "C" __global__ void MAX_THREADS(256)
                 COMPILERS,
                 NUMBER,
                 MEMORY,
+                &WeightsArguments::declaration(),
                 &ColorOrderedArguments::declaration(),
                 &FlowsArguments::declaration(),
                 COLOR_ORDERED,
             ]
             .join("\n"),
-            kernels: ["color_sums", "color_ordered_sum", "color_flows"]
-                .map(String::from)
-                .to_vec(),
+            kernels: [
+                "color_weights",
+                "color_sums",
+                "color_ordered_sum",
+                "color_flows",
+            ]
+            .map(String::from)
+            .to_vec(),
         }
     }
 

@@ -336,6 +336,22 @@ device_structures! {
         count: [unsigned],
     }
 
+    /// Arguments of the kernel `color_weights`.
+    WeightsArguments {
+        memory: [Real *],
+        vectors: [unsigned],
+        events: [unsigned],
+        /// Start of each weight in `factors`; there the address of the weight, the number of products, and for each
+        /// product the number of factors and their addresses.
+        starts: [const unsigned *],
+        factors: [const unsigned *],
+        weight_count: [unsigned],
+        /// Helicities that vanish.
+        vanishing_count: [unsigned],
+        vanishing: [const unsigned *],
+        contributions: [Real *],
+    }
+
     /// Arguments of the kernels `color_sums` and `color_ordered_sum`.
     ColorOrderedArguments {
         memory: [Real *],
@@ -346,6 +362,11 @@ device_structures! {
         helicities: [unsigned],
         /// Number of each helicity of the run; all bits are set for none.
         rows: [const unsigned *],
+        /// Optional: the same for the helicity with all legs reversed if it has the same result.
+        reversed: [const unsigned *],
+        /// Optional: addresses of the weights of both, for each `weighted` helicities of the run.
+        weights: [const unsigned *],
+        weighted: [unsigned],
         /// Groups of slots connected by sums: the start of each in `groups`; there the number of slots, the slots, the
         /// number of sums, and for each sum the number of slots and their indices in the group. If there is one stage,
         /// the number of sums, and for each sum the number of slots and twice their places in the stage.
@@ -367,12 +388,16 @@ device_structures! {
 
     /// Arguments of the kernel `color_flows`.
     FlowsArguments {
-        memory: [const Real *],
+        memory: [Real *],
         vectors: [unsigned],
         events: [unsigned],
         products: [unsigned],
         helicities: [unsigned],
+        /// As in [`ColorOrderedArguments`].
         rows: [const unsigned *],
+        reversed: [const unsigned *],
+        weights: [const unsigned *],
+        weighted: [unsigned],
         /// Start of the JAMPs of each flow in `terms`; each term is twice the number of the JAMP, plus 1 if it is
         /// subtracted.
         starts: [const unsigned *],

@@ -14,7 +14,7 @@ use crate::color_ordered::schedule::{ArrayKernel, ArrayLevel, ArraySchedule};
 use crate::driver::{Function, Pointer, Shape};
 use crate::module_cache::ModuleCache;
 use crate::source;
-use crate::structures::{ArrayArguments, ColorOrderedArguments, FlowsArguments};
+use crate::structures::{ArrayArguments, ColorOrderedArguments, FlowsArguments, WeightsArguments};
 use mebridge_backend::Clocks;
 use mebridge_plan::ValidPlan;
 use mebridge_plan::color::BlockDiagonal;
@@ -82,6 +82,9 @@ pub(super) struct ArrayLoops {
     shifts: Offset,
     items: Offset,
     rows: Offset,
+    /// The helicities with all legs reversed, if there are any.
+    reversed: Option<Offset>,
+    weights: Weights,
     sums: Function,
     orders: Function,
     flows: Function,
@@ -100,6 +103,50 @@ pub(super) struct ArrayLoops {
     flow_count: u32,
     flow_starts: Offset,
     flow_terms: Offset,
+}
+
+/// Factors of helicities, and helicities that vanish.
+struct Weights {
+    function: Function,
+    count: u32,
+    starts: Offset,
+    factors: Offset,
+    /// Addresses of the weights, if there are any, and the number of helicities with the same two.
+    addresses: Option<Offset>,
+    weighted: u32,
+    vanishing_count: u32,
+    vanishing: Offset,
+}
+
+impl Weights {
+    fn new(function: Function, arena: &mut DeviceArena, loops: &Loops) -> Weights {
+        let (mut starts, mut factors) = (Vec::new(), Vec::new());
+        let weights = || loops.weights.iter().flatten();
+        for weight in weights() {
+            starts.push(factors.len() as u32);
+            factors.extend([weight.address, weight.products.len() as u32]);
+            for product in &weight.products {
+                factors.push(product.len() as u32);
+                factors.extend(product);
+            }
+        }
+        let addresses: Vec<u32> = weights().map(|weight| weight.address).collect();
+        Weights {
+            function,
+            count: starts.len() as u32,
+            starts: arena.numbers(starts),
+            factors: arena.numbers(factors),
+            weighted: loops.helicities / (loops.weights.len().max(1) as u32),
+            addresses: (!addresses.is_empty()).then(|| arena.numbers(addresses)),
+            vanishing_count: loops.vanishing.len() as u32,
+            vanishing: arena.numbers(loops.vanishing.iter().copied()),
+        }
+    }
+
+    /// Returns the number of weights and vanishing helicities.
+    fn items(&self) -> u32 {
+        self.count + self.vanishing_count
+    }
 }
 
 impl ArrayLoops {
@@ -176,6 +223,13 @@ impl ArrayLoops {
             indices: arena.numbers(loops.pools.indices.iter().copied()),
             shifts: arena.numbers(loops.runs.iter().flatten().copied()),
             rows: arena.numbers(loops.rows.iter().copied()),
+            reversed: (!loops.reversed.is_empty())
+                .then(|| arena.numbers(loops.reversed.iter().copied())),
+            weights: Weights::new(
+                library.function(&of_color, "color_weights", 0)?,
+                arena,
+                loops,
+            ),
             sums: library.function(&of_color, "color_sums", 0)?,
             orders: library.function(&of_color, "color_ordered_sum", shared)?,
             flows: library.function(&of_color, "color_flows", 0)?,
@@ -212,6 +266,10 @@ impl ArrayLoops {
                 Some(known) => known.2 += times,
                 None => all.push((name, &launch.function, times, source::THREADS, 0)),
             }
+        }
+        if self.weights.items() > 0 {
+            let function = &self.weights.function;
+            all.push(("color_weights".into(), function, 1, source::THREADS, 0));
         }
         if self.has_sums() {
             let threads = GROUP_WARPS * LOOPS_LANES;
@@ -259,10 +317,29 @@ impl Engine {
             }
             Ok(())
         };
+        let weights = &loops.weights;
+        if weights.items() > 0 {
+            let arguments = WeightsArguments {
+                memory,
+                vectors,
+                events,
+                starts: at(weights.starts),
+                factors: at(weights.factors),
+                weight_count: weights.count,
+                vanishing_count: weights.vanishing_count,
+                vanishing: at(weights.vanishing),
+                contributions: slot.contributions.pointer(),
+            };
+            let shape = by_warp(LOOPS_LANES, weights.items(), events, source::THREADS);
+            launch(slot, &weights.function, shape, &arguments)?;
+        }
         operations(&loops.once, 0)?;
         for run in 0..loops.runs {
             operations(&loops.per_run, run)?;
-            let rows = at(loops.rows) + 4 * u64::from(run * loops.helicities);
+            let of_run = |rows: Offset| at(rows) + 4 * u64::from(run * loops.helicities);
+            let rows = of_run(loops.rows);
+            let reversed = loops.reversed.map_or(0, of_run);
+            let addresses = weights.addresses.map_or(0, at);
             if jamp2 != 0 {
                 let arguments = FlowsArguments {
                     memory,
@@ -271,6 +348,9 @@ impl Engine {
                     products: loops.products,
                     helicities: loops.helicities,
                     rows,
+                    reversed,
+                    weights: addresses,
+                    weighted: weights.weighted,
                     starts: at(loops.flow_starts),
                     terms: at(loops.flow_terms),
                     flows: loops.flow_count,
@@ -287,6 +367,9 @@ impl Engine {
                 products: loops.products,
                 helicities: loops.helicities,
                 rows,
+                reversed,
+                weights: addresses,
+                weighted: weights.weighted,
                 group_count: loops.group_count,
                 group_starts: at(loops.group_starts),
                 groups: at(loops.groups),
