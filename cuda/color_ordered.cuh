@@ -46,19 +46,6 @@ DEVICE void color_ordered_orbits(const unsigned *next, Real (*at)[LANES], unsign
     }
 }
 
-/// Helicities without a number.
-#define NO_HELICITY ~0u
-
-/// Whether an element of a run belongs to a helicity, or to the one with all legs reversed.
-template <class Arguments> DEVICE bool is_evaluated(const Arguments &a, unsigned element) {
-    return a.rows[element] != NO_HELICITY || (a.reversed && a.reversed[element] != NO_HELICITY);
-}
-
-/// The factor of a helicity in |M|^2 and JAMP2; `which` is 1 for the one with all legs reversed.
-template <class Arguments> DEVICE Real weight_of(const Arguments &a, unsigned element, unsigned which, Memory m) {
-    return a.weights ? m.real(a.weights[2 * (element / a.weighted) + which]) : (Real)1;
-}
-
 /// Computes weights, squares of sums of products, and sets helicities that vanish to zero: a warp takes one of these for a
 /// block of events.
 extern "C" __global__ void MAX_THREADS(256) color_weights(ARGUMENTS(WeightsArguments) a) {
@@ -220,12 +207,7 @@ extern "C" __global__ void THREADS_AND_BLOCKS(COLOR_ORDERED_WARPS *LANES, 1) col
                             for (unsigned thread = number % 16 / 2; thread < LANES; thread += 8)
                                 total += reduced[(warp * LANES + thread) * COLOR_ORDERED_COLUMNS + number / 16 * 2 + number % 2];
                     const Memory m = {a.memory + (Size)block * a.vectors * LANES + lane};
-                    for (unsigned which = 0; which < (a.reversed ? 2 : 1); which++) {
-                        const unsigned helicity = (which ? a.reversed : a.rows)[element];
-                        if (helicity == NO_HELICITY) continue;
-                        const Real weighted = total * weight_of(a, element, which, m);
-                        a.contributions[(Size)helicity * padded + block * LANES + lane] = weighted;
-                    }
+                    put_contributions(a, element, total, (Size)block * LANES + lane, padded, m);
                 }
             __syncthreads();
         }
@@ -242,21 +224,6 @@ extern "C" __global__ void MAX_THREADS(256) color_flows(ARGUMENTS(FlowsArguments
                 const Real *jamps = a.memory + ((Size)block * a.vectors + a.products) * LANES + lane;
                 Real *to = a.jamp2 + (Size)flow * padded + block * LANES + lane;
                 const Memory m = {a.memory + (Size)block * a.vectors * LANES + lane};
-                Real total = a.first ? 0 : *to;
-                for (unsigned element = 0; element < a.helicities; element++) {
-                    if (!is_evaluated(a, element)) continue;
-                    Cx z = cx(0, 0);
-                    for (unsigned i = a.starts[flow]; i < a.starts[flow + 1]; i++) {
-                        unsigned term = a.terms[i];
-                        const Real *jamp = jamps + (term >> 1) * stride + (Size)2 * element * LANES;
-                        Cx x = cx(jamp[0], jamp[LANES]);
-                        z = term & 1 ? z - x : z + x;
-                    }
-                    Real weight = 0;
-                    if (a.rows[element] != NO_HELICITY) weight += weight_of(a, element, 0, m);
-                    if (a.reversed && a.reversed[element] != NO_HELICITY) weight += weight_of(a, element, 1, m);
-                    total = fused(fused(z.re, z.re, z.im * z.im), weight, total);
-                }
-                *to = total;
+                *to = square_of_flow(a, flow, jamps, m, a.first ? (Real)0 : *to);
             }
 }

@@ -119,8 +119,8 @@ fn runs_of_helicities_agree_with_the_cpu() {
     let mut wrong = Vec::new();
     for (text, bytes) in [
         ("g g > t t~ g g g", 20e6),
-        ("g g > g g g g", 10e6),
-        ("d d~ > z g g g g", 10e6),
+        ("g g > g g g g", 5e6),
+        ("d d~ > z g g g g", 4e6),
     ] {
         let process = generate(text).expect("generated").remove(0);
         let process = process.as_color_ordered().expect("a colour-ordered form");
@@ -141,7 +141,7 @@ fn runs_of_helicities_agree_with_the_cpu() {
         let kernels = little.kernels(false).expect("kernels").each;
         let sums = kernels
             .iter()
-            .find(|kernel| kernel.name == "color_ordered_sum");
+            .find(|kernel| ["color_ordered_sum", "few_color_sums"].contains(&&*kernel.name));
         assert!(sums.is_some_and(|kernel| kernel.launches > 1), "{text}");
     }
     conclude(&wrong);

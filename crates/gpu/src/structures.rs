@@ -386,6 +386,65 @@ device_structures! {
         contributions: [Real *],
     }
 
+    /// Arguments of the kernel `few_color_sums`.
+    FewJampsArguments {
+        memory: [Real *],
+        vectors: [unsigned],
+        events: [unsigned],
+        /// As in [`ColorOrderedArguments`].
+        products: [unsigned],
+        helicities: [unsigned],
+        rows: [const unsigned *],
+        reversed: [const unsigned *],
+        weights: [const unsigned *],
+        weighted: [unsigned],
+        /// Upper triangle of the colour matrix, doubled off the diagonal.
+        entries: [const Real *],
+        contributions: [Real *],
+    }
+
+    /// Arguments of the kernel `array_loops`.
+    LoopsArguments {
+        memory: [const Real *],
+        vectors: [unsigned],
+        events: [unsigned],
+        /// Optional; workspaces are in shared memory if null.
+        workspaces: [Real *],
+        /// Addresses that are copied to a workspace before the first level.
+        inputs: [const unsigned *],
+        input_count: [unsigned],
+        /// Tables, and the starts of those of [`ArrayArguments`] in them.
+        tables: [const unsigned *],
+        table_size: [unsigned],
+        operations: [unsigned],
+        pairs: [unsigned],
+        tile_pairs: [unsigned],
+        triples: [unsigned],
+        addends: [unsigned],
+        indices: [unsigned],
+        shifts: [unsigned],
+        items: [unsigned],
+        /// Start of each level in `launches`, and the end of the last; there the number of the kernel, first item and
+        /// number of items.
+        levels: [unsigned],
+        level_count: [unsigned],
+        launches: [unsigned],
+        /// As in [`FewJampsArguments`].
+        products: [unsigned],
+        helicities: [unsigned],
+        rows: [const unsigned *],
+        reversed: [const unsigned *],
+        weights: [const unsigned *],
+        weighted: [unsigned],
+        entries: [const Real *],
+        contributions: [Real *],
+        /// As in [`FlowsArguments`]; JAMP2 are optional.
+        flow_starts: [const unsigned *],
+        flow_terms: [const unsigned *],
+        flows: [unsigned],
+        jamp2: [Real *],
+    }
+
     /// Arguments of the kernel `color_flows`.
     FlowsArguments {
         memory: [Real *],
@@ -400,8 +459,8 @@ device_structures! {
         weighted: [unsigned],
         /// Start of the JAMPs of each flow in `terms`; each term is twice the number of the JAMP, plus 1 if it is
         /// subtracted.
-        starts: [const unsigned *],
-        terms: [const unsigned *],
+        flow_starts: [const unsigned *],
+        flow_terms: [const unsigned *],
         flows: [unsigned],
         /// Whether this is the first run.
         first: [unsigned],

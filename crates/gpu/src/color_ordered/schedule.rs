@@ -40,12 +40,25 @@ impl ArrayKernel {
         kinds.map(ArrayKernel::Kind).chain(tiles)
     }
 
+    /// Returns the name of what it does.
+    pub fn operation(self) -> String {
+        match self {
+            ArrayKernel::Kind(kind) => format!("{kind:?}"),
+            ArrayKernel::Tile | ArrayKernel::ChiralTile => format!("{self:?}"),
+        }
+    }
+
+    /// Returns the name of its operations' structure, without `Operation`.
+    pub fn structure(self) -> String {
+        match self {
+            ArrayKernel::ChiralTile => ArrayKernel::Tile.operation(),
+            _ => self.operation(),
+        }
+    }
+
     /// Returns the name of its kernel.
     pub fn name(self) -> String {
-        match self {
-            ArrayKernel::Kind(kind) => format!("array_{kind:?}"),
-            ArrayKernel::Tile | ArrayKernel::ChiralTile => format!("array_{self:?}"),
-        }
+        format!("array_{}", self.operation())
     }
 }
 
@@ -109,8 +122,7 @@ impl ArraySchedule {
     }
 
     /// Returns the kernels that occur, each once.
-    #[cfg(test)]
-    fn kernels(&self) -> Vec<ArrayKernel> {
+    pub fn kernels(&self) -> Vec<ArrayKernel> {
         let runs = self.once.iter().chain(&self.per_run).flatten();
         let mut kernels: Vec<ArrayKernel> = runs.map(|run| run.kernel).collect();
         kernels.sort_unstable();
@@ -278,7 +290,7 @@ impl ArrayScheduler<'_> {
         {
             self.push_tile(&products, tile);
             let bits: u32 = tile.iter().map(|bit| 1u32 << bit).sum();
-            let first = elements.filter(|element| element % products.within & bits == 0);
+            let first = elements.filter(|element| (element % products.within) & bits == 0);
             return Some((products.kernel, first.collect()));
         }
         self.made.operations.extend(numbers);
