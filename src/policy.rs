@@ -22,7 +22,7 @@ use crate::process::{Process, Quantity};
 const FEWEST_JAMPS: [[usize; 3]; 3] = [[720, 6, 2], [120, 120, 6], [720, 120, 6]];
 
 /// The same for a quark line with a boson, and for one with a pair of fermions that becomes a single kind of vector, which
-/// has few diagrams, `[core, GPU]`. (H200, 8192 events: two JAMPs 0.5 to 0.6 times the speed of the diagrams, six 1.2 to 3
+/// has few diagrams, `[core, GPU]`. (H200, 8192 events: two JAMPs 0.4 to 0.6 times the speed of the diagrams, six 1.2 to 3
 /// times.)
 const FEWEST_WITH_BOSON: [[usize; 2]; 2] = [[1, 2], [6, 6]];
 

@@ -180,21 +180,33 @@ fn calls_without_channels_are_served() {
     let Some(gpu) = Emulator::new(check_where_named) else {
         return;
     };
-    let process = generate("g g > g g g").expect("generated").remove(0);
-    let by_diagrams = process.as_diagrams().expect("diagrams");
-    let points = Points::new(&process);
-    let [mut cpu, _] = bridges(&gpu, &by_diagrams, Precision::Double);
-    let [_, mut on_gpu] = bridges(&gpu, &process, Precision::Double);
-    let (a, b) = (
-        run(&mut on_gpu, &points.events(true)),
-        run(&mut cpu, &points.events(true)),
-    );
-    assert!(worst(&a.0, &b.0) < 1e-12);
-    assert_eq!((a.1, a.2), (b.1, b.2));
-    let in_loops = |bridge: &Bridge| bridge.serving(false).is_some_and(|s| s.0.loops().is_some());
-    assert!(in_loops(&on_gpu) && !in_loops(&cpu));
-    let kernels = on_gpu.kernels(false).expect("kernels").each;
-    assert!(kernels.iter().any(|kernel| kernel.name == "array_loops"));
+    for (text, serves) in [
+        ("g g > g g g", true),
+        ("u u~ > e+ e- g g g", true),
+        ("u u~ > e+ e- g g", false),
+    ] {
+        let process = generate(text).expect("generated").remove(0);
+        let by_diagrams = process.as_diagrams().expect("diagrams");
+        let points = Points::new(&process);
+        let [mut cpu, _] = bridges(&gpu, &by_diagrams, Precision::Double);
+        let [_, mut on_gpu] = bridges(&gpu, &process, Precision::Double);
+        let (a, b) = (
+            run(&mut on_gpu, &points.events(true)),
+            run(&mut cpu, &points.events(true)),
+        );
+        assert!(worst(&a.0, &b.0) < 1e-12, "{text}");
+        assert_eq!((a.1, a.2), (b.1, b.2), "{text}");
+        let in_loops =
+            |bridge: &Bridge| bridge.serving(false).is_some_and(|s| s.0.loops().is_some());
+        assert_eq!(
+            (in_loops(&on_gpu), in_loops(&cpu)),
+            (serves, false),
+            "{text}"
+        );
+        let kernels = on_gpu.kernels(false).expect("kernels").each;
+        let whole = kernels.iter().any(|kernel| kernel.name == "array_loops");
+        assert_eq!(whole, serves, "{text}");
+    }
 }
 
 /// If a block of events with a single helicity does not fit, this is reported.
