@@ -340,7 +340,7 @@ extern "C" __global__ void MAX_THREADS(256)
         let case = |(number, kernel): (usize, &ArrayKernel)| {
             let (name, operation) = (kernel.operation(), kernel.structure());
             format!(
-                " case {number}: do_{name}(a, *(const {operation}Operation *)operation, r, m); break;"
+                " case {number}: do_{name}(arrays, *(const {operation}Operation *)operation, r, m); break;"
             )
         };
         let cases: String = kernels.iter().enumerate().map(case).collect();
