@@ -42,6 +42,72 @@ DEVICE Slashed as_slashed(Four v) {
 ARRAY_LINE(LineIn, term_Ffv2, propagate_in)
 ARRAY_LINE(LineOut, term_Ffv1, propagate_out)
 
+/// Both components of a spinor of one chirality.
+DEVICE Half half_at(Memory m, unsigned address) { return half_spinor(m.complex(address), m.complex(address + 2)); }
+
+/// Adds the product of a slashed vector and a spinor, given its non-zero components: the first two or the last two. The
+/// product has the other two.
+template <bool IN, bool FIRST> DEVICE Half chiral_vertex(Half f, Slashed s, Half sum) {
+    // Rows and columns of the same matrices.
+    const Cx one = IN ? s.down : s.up, other = IN ? s.up : s.down;
+    if (IN == FIRST)
+        return half_spinor(mul_add(s.plus, f.a, mul_add(one, f.b, sum.a)),
+                           mul_add(other, f.a, mul_add(s.minus, f.b, sum.b)));
+    return half_spinor(mul_add(s.minus, f.a, neg_mul_add(one, f.b, sum.a)),
+                       mul_add(s.plus, f.b, neg_mul_add(other, f.a, sum.b)));
+}
+
+/// The first two components of a propagated spinor from the last two, or the last two from the first two. The momentum is
+/// divided by its square.
+template <bool IN, bool FIRST> DEVICE Half chiral_propagate(Half u, Momentum p) {
+    const Real plus = p.p[0] + p.p[3], minus = p.p[0] - p.p[3];
+    const Cx pt = cx(p.p[1], p.p[2]);
+    if (IN && FIRST)
+        return half_spinor(conj_mul_add(pt, u.b, -scale(u.a, minus)), mul_add(pt, u.a, -scale(u.b, plus)));
+    if (FIRST) return half_spinor(mul_add(pt, u.b, scale(u.a, plus)), conj_mul_add(pt, u.a, scale(u.b, minus)));
+    if (IN)
+        return half_spinor(neg_conj_mul_add(pt, u.b, -scale(u.a, plus)), neg_mul_add(pt, u.a, -scale(u.b, minus)));
+    return half_spinor(neg_mul_add(pt, u.b, scale(u.a, minus)), neg_conj_mul_add(pt, u.a, scale(u.b, plus)));
+}
+
+/// Adds the products of some pairs of a spinor of one chirality and a slashed vector.
+template <bool IN, bool FIRST>
+DEVICE Half chiral_pairs(const Arrays &a, unsigned first, unsigned end, unsigned r, Memory m, Half sum) {
+    for (unsigned i = first; i < end; i++) {
+        const ArrayPair p = a.pairs[i];
+        const Half f = half_at(m, element(a, p.a_address, p.a_shift, p.a_index, r));
+        const Four v = m.four(element(a, p.b_address, p.b_shift, p.b_index, r));
+        sum = chiral_vertex<IN, FIRST>(f, as_slashed(v), sum);
+    }
+    return sum;
+}
+
+template <bool IN, bool FIRST, class Operation>
+DEVICE void chiral_line(const Arrays &a, const Operation &op, unsigned r, Memory m) {
+    Half sum = half_spinor(cx(0, 0), cx(0, 0));
+    sum = chiral_pairs<IN, FIRST>(a, op.first_of_less, op.end_of_less, r, m, sum);
+    sum = half_spinor(-sum.a, -sum.b);
+    sum = chiral_pairs<IN, FIRST>(a, op.first_of_pairs, op.end_of_pairs, r, m, sum);
+    if (op.has_propagator) {
+        Momentum p = m.momentum(op.momentum);
+        const Real inverse = m.real(op.inverse);
+        for (unsigned i = 0; i < 4; i++) p.p[i] *= inverse;
+        sum = chiral_propagate<IN, FIRST>(sum, p);
+    }
+    m.put_complex(op.out + r * 4, sum.a);
+    m.put_complex(op.out + r * 4 + 2, sum.b);
+}
+
+#define ARRAY_CHIRAL_LINE(KIND, IN)                                                                \
+    DEVICE void do_##KIND(const Arrays &a, const KIND##Operation &op, unsigned r, Memory m) {      \
+        if (op.spinors == 0)                                                                       \
+            chiral_line<IN, true>(a, op, r, m);                                                    \
+        else                                                                                       \
+            chiral_line<IN, false>(a, op, r, m);                                                   \
+    }
+ARRAY_CHIRAL_LINE(ChiralLineIn, true)
+ARRAY_CHIRAL_LINE(ChiralLineOut, false)
+
 DEVICE void do_Current(const Arrays &a, const CurrentOperation &op, unsigned r, Memory m) {
     Four sum = no_four();
     for (unsigned i = op.first_of_pairs; i < op.end_of_pairs; i++) {
@@ -111,6 +177,17 @@ DEVICE void do_Contract(const Arrays &a, const ContractOperation &op, unsigned r
     m.put_complex(op.out + r * op.stride, sum);
 }
 
+DEVICE void do_ChiralContract(const Arrays &a, const ChiralContractOperation &op, unsigned r, Memory m) {
+    Cx sum = cx(0, 0);
+    for (unsigned i = op.first_of_pairs; i < op.end_of_pairs; i++) {
+        const ArrayPair p = a.pairs[i];
+        const Half x = half_at(m, element(a, p.a_address, p.a_shift, p.a_index, r));
+        const Half y = half_at(m, element(a, p.b_address, p.b_shift, p.b_index, r));
+        sum = mul_add(x.a, y.a, mul_add(x.b, y.b, sum));
+    }
+    m.put_complex(op.out + r * op.stride, sum);
+}
+
 /// Directions of a tile, and its elements.
 #define DIRECTIONS 4
 #define TILE (1 << DIRECTIONS)
@@ -163,14 +240,15 @@ template <unsigned MASK> DEVICE void places(unsigned first, const unsigned *step
         }
 }
 
-/// Adds the products of arrays of which one has other elements in the directions of MASK, the other in the rest.
-template <unsigned MASK> DEVICE void products(const Ready &here, Memory m, Cx *sums) {
+/// Adds the products of arrays of which one has other elements in the directions of MASK, the other in the rest. An element
+/// has SIZE numbers.
+template <unsigned MASK, unsigned SIZE> DEVICE void products(const Ready &here, Memory m, Cx *sums) {
     const unsigned REST = TILE - 1 - MASK;
     unsigned at_x[1u << directions_of(MASK)], at_y[1u << directions_of(REST)];
     places<MASK>(here.a, here.steps, at_x);
     places<REST>(here.b, here.steps, at_y);
 #pragma unroll 1
-    for (unsigned k = 0; k < 8; k += 2) {
+    for (unsigned k = 0; k < SIZE; k += 2) {
         Cx x[1u << directions_of(MASK)], y[1u << directions_of(REST)];
 #pragma unroll
         for (unsigned i = 0; i < 1u << directions_of(MASK); i++) x[i] = m.complex(at_x[i] + k);
@@ -181,7 +259,7 @@ template <unsigned MASK> DEVICE void products(const Ready &here, Memory m, Cx *s
     }
 }
 
-DEVICE void do_Tile(const Arrays &a, const TileOperation &op, unsigned r, Memory m) {
+template <unsigned SIZE> DEVICE void tile(const Arrays &a, const TileOperation &op, unsigned r, Memory m) {
     Cx sums[TILE];
 #pragma unroll
     for (unsigned t = 0; t < TILE; t++) sums[t] = cx(0, 0);
@@ -192,7 +270,7 @@ DEVICE void do_Tile(const Arrays &a, const TileOperation &op, unsigned r, Memory
         // Where the next pair is comes while this one is computed.
         if (pair + 1 < end) next = ready(a, pair + 1, r);
         switch (here.mask) {
-#define PRODUCTS(MASK) case MASK: products<MASK>(here, m, sums); break;
+#define PRODUCTS(MASK) case MASK: products<MASK, SIZE>(here, m, sums); break;
             PRODUCTS(0) PRODUCTS(1) PRODUCTS(2) PRODUCTS(3) PRODUCTS(4) PRODUCTS(5) PRODUCTS(6) PRODUCTS(7)
             PRODUCTS(8) PRODUCTS(9) PRODUCTS(10) PRODUCTS(11) PRODUCTS(12) PRODUCTS(13) PRODUCTS(14) PRODUCTS(15)
         }
@@ -208,32 +286,6 @@ DEVICE void do_Tile(const Arrays &a, const TileOperation &op, unsigned r, Memory
     }
 }
 
-// For CDNA the compiler needs a few registers more than half of them.
-#ifdef __GFX9__
-#define TILE_BLOCKS 1
-#else
-#define TILE_BLOCKS 2
-#endif
+DEVICE void do_Tile(const Arrays &a, const TileOperation &op, unsigned r, Memory m) { tile<8>(a, op, r, m); }
 
-/// Threads in y and blocks in x share the items, blocks in y the blocks of events.
-#define ARRAY_KERNEL(KIND, BLOCKS)                                                                 \
-    extern "C" __global__ void THREADS_AND_BLOCKS(ARRAY_THREADS, BLOCKS)                            \
-    array_##KIND(ARGUMENTS(ArrayArguments) a) {                                                    \
-        unsigned blocks = (a.events + LANES - 1) / LANES;                                          \
-        for (unsigned block = blockIdx.y; block < blocks; block += gridDim.y)                      \
-            for (unsigned i = blockIdx.x * blockDim.y + threadIdx.y; i < a.count;                  \
-                 i += gridDim.x * blockDim.y)                                                      \
-                for (unsigned lane = threadIdx.x; lane < LANES; lane += blockDim.x) {              \
-                    Memory m = {a.memory + (Size)block * a.vectors * LANES + lane};                \
-                    const ArrayItem item = a.items[i];                                             \
-                    const unsigned *operation = a.operations + item.operation;                     \
-                    do_##KIND(a, *(const KIND##Operation *)operation, item.element, m);            \
-                }                                                                                  \
-    }
-ARRAY_KERNEL(LineIn, 3)
-ARRAY_KERNEL(LineOut, 3)
-ARRAY_KERNEL(Current, 3)
-ARRAY_KERNEL(Vector, 3)
-ARRAY_KERNEL(Sum, 4)
-ARRAY_KERNEL(Contract, 3)
-ARRAY_KERNEL(Tile, TILE_BLOCKS)
+DEVICE void do_ChiralTile(const Arrays &a, const TileOperation &op, unsigned r, Memory m) { tile<4>(a, op, r, m); }

@@ -46,6 +46,31 @@ DEVICE void color_ordered_orbits(const unsigned *next, Real (*at)[LANES], unsign
     }
 }
 
+/// Computes weights, squares of sums of products, and sets helicities that vanish to zero: a warp takes one of these for a
+/// block of events.
+extern "C" __global__ void MAX_THREADS(256) color_weights(ARGUMENTS(WeightsArguments) a) {
+    unsigned blocks = (a.events + LANES - 1) / LANES, padded = blocks * LANES;
+    for (unsigned block = blockIdx.y; block < blocks; block += gridDim.y)
+        for (unsigned i = blockIdx.x * blockDim.y + threadIdx.y; i < a.weight_count + a.vanishing_count;
+             i += gridDim.x * blockDim.y)
+            for (unsigned lane = threadIdx.x; lane < LANES; lane += blockDim.x) {
+                if (i >= a.weight_count) {
+                    a.contributions[(Size)a.vanishing[i - a.weight_count] * padded + block * LANES + lane] = 0;
+                    continue;
+                }
+                const Memory m = {a.memory + (Size)block * a.vectors * LANES + lane};
+                const unsigned *next = a.factors + a.starts[i];
+                const unsigned to = *next++, products = *next++;
+                Cx sum = cx(0, 0);
+                for (unsigned k = 0; k < products; k++) {
+                    Cx z = cx(1, 0);
+                    for (unsigned factors = *next++; factors; factors--) z = z * m.complex(*next++);
+                    sum = sum + z;
+                }
+                m.put_real(to, fused(sum.re, sum.re, sum.im * sum.im));
+            }
+}
+
 /// Replaces JAMP by the sums to which blocks of the matrix belong: a warp takes a group of slots (blocks in x) of a
 /// helicity of a run (blocks in z) for a block of events (in y).
 extern "C" __global__ void MAX_THREADS(GROUP_WARPS *LANES) color_sums(ARGUMENTS(ColorOrderedArguments) a) {
@@ -55,7 +80,7 @@ extern "C" __global__ void MAX_THREADS(GROUP_WARPS *LANES) color_sums(ARGUMENTS(
     Real(*x)[LANES] = staged[threadIdx.y];
     for (unsigned block = blockIdx.y; block < blocks; block += gridDim.y)
         for (unsigned element = blockIdx.z; element < a.helicities; element += gridDim.z) {
-            if (a.rows[element] == ~0u) continue;
+            if (!is_evaluated(a, element)) continue;
             for (unsigned i = blockIdx.x * blockDim.y + threadIdx.y; i < a.group_count; i += gridDim.x * blockDim.y)
                 for (unsigned lane = threadIdx.x; lane < LANES; lane += blockDim.x)
                     for (unsigned part = 0; part < 2; part++) {
@@ -136,8 +161,7 @@ extern "C" __global__ void THREADS_AND_BLOCKS(COLOR_ORDERED_WARPS *LANES, 1) col
     Size stride = (Size)2 * a.helicities * LANES;
     for (unsigned block = blockIdx.y; block < blocks; block += gridDim.y)
         for (unsigned element = blockIdx.x; element < a.helicities; element += gridDim.x) {
-            unsigned helicity = a.rows[element];
-            if (helicity == ~0u) continue;
+            if (!is_evaluated(a, element)) continue;
             const Real *jamps = a.memory + ((Size)block * a.vectors + a.products + 2 * element) * LANES;
             for (unsigned s = 0; s < a.stage_count; s++) {
                 const unsigned *slots = a.slots + a.stages[3 * s], *lists = a.lists + a.stages[3 * s + 2];
@@ -182,7 +206,8 @@ extern "C" __global__ void THREADS_AND_BLOCKS(COLOR_ORDERED_WARPS *LANES, 1) col
                         for (unsigned warp = 0; warp < a.warps; warp++)
                             for (unsigned thread = number % 16 / 2; thread < LANES; thread += 8)
                                 total += reduced[(warp * LANES + thread) * COLOR_ORDERED_COLUMNS + number / 16 * 2 + number % 2];
-                    a.contributions[(Size)helicity * padded + block * LANES + lane] = total;
+                    const Memory m = {a.memory + (Size)block * a.vectors * LANES + lane};
+                    put_contributions(a, element, total, (Size)block * LANES + lane, padded, m);
                 }
             __syncthreads();
         }
@@ -198,18 +223,7 @@ extern "C" __global__ void MAX_THREADS(256) color_flows(ARGUMENTS(FlowsArguments
             for (unsigned lane = threadIdx.x; lane < LANES; lane += blockDim.x) {
                 const Real *jamps = a.memory + ((Size)block * a.vectors + a.products) * LANES + lane;
                 Real *to = a.jamp2 + (Size)flow * padded + block * LANES + lane;
-                Real total = a.first ? 0 : *to;
-                for (unsigned element = 0; element < a.helicities; element++) {
-                    if (a.rows[element] == ~0u) continue;
-                    Cx z = cx(0, 0);
-                    for (unsigned i = a.starts[flow]; i < a.starts[flow + 1]; i++) {
-                        unsigned term = a.terms[i];
-                        const Real *jamp = jamps + (term >> 1) * stride + (Size)2 * element * LANES;
-                        Cx x = cx(jamp[0], jamp[LANES]);
-                        z = term & 1 ? z - x : z + x;
-                    }
-                    total = fused(z.re, z.re, fused(z.im, z.im, total));
-                }
-                *to = total;
+                const Memory m = {a.memory + (Size)block * a.vectors * LANES + lane};
+                *to = square_of_flow(a, flow, jamps, m, a.first ? (Real)0 : *to);
             }
 }

@@ -97,7 +97,7 @@ fn run(bridge: &mut Bridge, events: &Events) -> (Vec<f64>, Vec<i32>, Vec<i32>) {
     answers
 }
 
-/// |M|^2 and all choices are those of the CPU. Returns the number of launches of the colour sum in one call.
+/// |M|^2 and all choices are those of the CPU. Returns the number of launches of kernels with a colour sum in one call.
 fn compare(gpu: &Arc<Emulator>, text: &str, precision: Precision, tolerance: f64) -> usize {
     agree(gpu, &ordered(text), precision, tolerance)
 }
@@ -120,10 +120,12 @@ fn agree(gpu: &Arc<Emulator>, process: &Process, precision: Precision, tolerance
     let kernels = on_gpu.kernels(false).expect("kernels").each;
     let launches = |name: &str| kernels.iter().find(|k| k.name == name).map(|k| k.launches);
     assert!(launches("load").is_some() && launches("answer").is_some());
-    launches("color_ordered_sum").expect("a colour sum")
+    let sums = ["color_ordered_sum", "few_color_sums", "array_loops"];
+    sums.into_iter().find_map(launches).expect("a colour sum")
 }
 
-/// Gluons only, and heavy and light quark lines, incoming, outgoing and from in to out; one to four insertions.
+/// Gluons only, and heavy and light quark lines, incoming, outgoing and from in to out, with a boson or a pair of leptons;
+/// one to four insertions.
 #[test]
 fn colour_ordered_forms_agree_with_the_cpu() {
     let Some(gpu) = Emulator::new(check_where_named) else {
@@ -137,6 +139,13 @@ fn colour_ordered_forms_agree_with_the_cpu() {
         "g g > t t~ g g",
         "u u~ > g g g",
         "u~ g > u~ g g",
+        "d d~ > z g",
+        "g d > w- u g",
+        "u~ g > a u~ g g",
+        "d d~ > z g g g g",
+        "u u~ > e+ e- g",
+        "g u > e+ e- u g g",
+        "d~ u > e+ ve g g",
     ] {
         for (precision, tolerance) in [
             (Precision::Double, 1e-12),
@@ -171,21 +180,33 @@ fn calls_without_channels_are_served() {
     let Some(gpu) = Emulator::new(check_where_named) else {
         return;
     };
-    let process = generate("g g > g g g").expect("generated").remove(0);
-    let by_diagrams = process.as_diagrams().expect("diagrams");
-    let points = Points::new(&process);
-    let [mut cpu, _] = bridges(&gpu, &by_diagrams, Precision::Double);
-    let [_, mut on_gpu] = bridges(&gpu, &process, Precision::Double);
-    let (a, b) = (
-        run(&mut on_gpu, &points.events(true)),
-        run(&mut cpu, &points.events(true)),
-    );
-    assert!(worst(&a.0, &b.0) < 1e-12);
-    assert_eq!((a.1, a.2), (b.1, b.2));
-    let in_loops = |bridge: &Bridge| bridge.serving(false).is_some_and(|s| s.0.loops().is_some());
-    assert!(in_loops(&on_gpu) && !in_loops(&cpu));
-    let kernels = on_gpu.kernels(false).expect("kernels").each;
-    assert!(kernels.iter().any(|kernel| kernel.name == "array_Tile"));
+    for (text, serves) in [
+        ("g g > g g g", true),
+        ("u u~ > e+ e- g g g", true),
+        ("u u~ > e+ e- g g", false),
+    ] {
+        let process = generate(text).expect("generated").remove(0);
+        let by_diagrams = process.as_diagrams().expect("diagrams");
+        let points = Points::new(&process);
+        let [mut cpu, _] = bridges(&gpu, &by_diagrams, Precision::Double);
+        let [_, mut on_gpu] = bridges(&gpu, &process, Precision::Double);
+        let (a, b) = (
+            run(&mut on_gpu, &points.events(true)),
+            run(&mut cpu, &points.events(true)),
+        );
+        assert!(worst(&a.0, &b.0) < 1e-12, "{text}");
+        assert_eq!((a.1, a.2), (b.1, b.2), "{text}");
+        let in_loops =
+            |bridge: &Bridge| bridge.serving(false).is_some_and(|s| s.0.loops().is_some());
+        assert_eq!(
+            (in_loops(&on_gpu), in_loops(&cpu)),
+            (serves, false),
+            "{text}"
+        );
+        let kernels = on_gpu.kernels(false).expect("kernels").each;
+        let whole = kernels.iter().any(|kernel| kernel.name == "array_loops");
+        assert_eq!(whole, serves, "{text}");
+    }
 }
 
 /// If a block of events with a single helicity does not fit, this is reported.
@@ -244,7 +265,11 @@ fn stages_agree_with_the_cpu() {
 /// With little memory helicities are divided into runs, and events into chunks.
 #[test]
 fn runs_of_helicities_agree_with_the_cpu() {
-    for (text, memory) in [("g g > t t~ g g", 7 << 20), ("g g > g g g", 1 << 20)] {
+    for (text, memory) in [
+        ("g g > t t~ g g", 7 << 20),
+        ("g g > g g g", 1 << 20),
+        ("d d~ > z g g g", 1 << 20),
+    ] {
         let Some(gpu) = Emulator::with_memory(memory, check_where_named) else {
             return;
         };

@@ -68,6 +68,14 @@ fn colour_ordered_forms_agree_with_the_cpu() {
         ("g g > t t~ g g g g", 300),
         ("g g > t t~ g g g g g", 33),
         ("g g > g g g g g g", 16),
+        ("u u~ > a g g", 3000),
+        ("u u~ > e+ e- g g", 3000),
+        ("u d~ > w+ g g g", 1000),
+        ("d d~ > z g g g", 1000),
+        ("g u > e+ e- u g g", 1000),
+        ("d~ u > e+ ve g g g", 1000),
+        ("u u~ > e+ e- g g g g", 300),
+        ("d d~ > z g g g g g", 33),
     ] {
         let process = generate(text).expect("generated").remove(0);
         let process = process.as_color_ordered().expect("a colour-ordered form");
@@ -109,7 +117,11 @@ fn runs_of_helicities_agree_with_the_cpu() {
         return;
     };
     let mut wrong = Vec::new();
-    for (text, bytes) in [("g g > t t~ g g g", 20e6), ("g g > g g g g", 10e6)] {
+    for (text, bytes) in [
+        ("g g > t t~ g g g", 20e6),
+        ("g g > g g g g", 5e6),
+        ("d d~ > z g g g g", 4e6),
+    ] {
         let process = generate(text).expect("generated").remove(0);
         let process = process.as_color_ordered().expect("a colour-ordered form");
         let batch = ordinary(&process, 200);
@@ -129,7 +141,7 @@ fn runs_of_helicities_agree_with_the_cpu() {
         let kernels = little.kernels(false).expect("kernels").each;
         let sums = kernels
             .iter()
-            .find(|kernel| kernel.name == "color_ordered_sum");
+            .find(|kernel| ["color_ordered_sum", "few_color_sums"].contains(&&*kernel.name));
         assert!(sums.is_some_and(|kernel| kernel.launches > 1), "{text}");
     }
     conclude(&wrong);

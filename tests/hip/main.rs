@@ -341,13 +341,11 @@ fn answers_are_those_of_the_cpu() {
 #[test]
 #[ignore = "started by the_stand_in_serves"]
 fn colour_ordered_forms_are_those_of_the_cpu() {
-    let ordered = process("g g > g g g").as_color_ordered().expect("a form");
-    compare(
-        &ordered,
-        Precision::Double,
-        1e-11,
-        &switches(BackendChoice::Hip),
-    );
+    for text in ["g g > g g g", "u u~ > e+ e- g g g"] {
+        let ordered = process(text).as_color_ordered().expect("a form");
+        let hip = switches(BackendChoice::Hip);
+        compare(&ordered, Precision::Double, 1e-11, &hip);
+    }
 }
 
 #[test]
@@ -380,7 +378,7 @@ fn machine_code_of_many_diagrams_gives_the_answers_of_the_cpu() {
     compare(&process("g g > t t~ g g"), Precision::Double, 1e-12, &hip);
 }
 
-/// Gluons alone, and a line of quarks: each kind of array.
+/// Gluons alone, a line of quarks, and one with a pair of leptons: each kind of array.
 #[test]
 #[ignore = "started by machine_code_serves"]
 fn machine_code_of_colour_ordered_forms_gives_the_answers_of_the_cpu() {
@@ -389,6 +387,7 @@ fn machine_code_of_colour_ordered_forms_gives_the_answers_of_the_cpu() {
         ("g g > g g g", Precision::Double, 1e-12),
         ("g g > t t~ g", Precision::Double, 1e-12),
         ("g g > t t~ g", Precision::Float, 1e-3),
+        ("u u~ > e+ e- g", Precision::Double, 1e-12),
     ] {
         let ordered = process(text).as_color_ordered().expect("a form");
         compare(&ordered, precision, tolerance, &hip);

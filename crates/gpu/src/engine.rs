@@ -56,7 +56,7 @@ use super::module_cache::ModuleCache;
 use super::source::{self, CompilationUnit};
 use blas::Blas;
 use clocks::Clocked;
-use color_ordered::{ArrayLoops, STAGE};
+use color_ordered::{ArrayLoops, LoopsTables, STAGE};
 use device_layout::DeviceLayout;
 use kernel_spec::{KernelSpec, MAX_GENERATED, MAX_WHOLE};
 use launch::Launch;
@@ -246,9 +246,15 @@ impl Engine {
         let mut units: Vec<CompilationUnit> = executors.values().cloned().collect();
         units.push(ends.clone());
         units.extend(helicities.clone());
-        if in_loops {
-            units.extend([shape.arrays(), shape.color_ordered()]);
-        }
+        let in_loops = match plan.loops() {
+            Some(loops) => {
+                let gpu = driver.properties();
+                let made = LoopsTables::new(loops, tables.vectors, color_blocks, double, gpu)?;
+                units.extend(made.units(&shape));
+                Some((loops, made))
+            }
+            None => None,
+        };
         if !options.samples_wait {
             // Those of a generator of events, which needs them next: compiled at the same time.
             units.push(shape.ends_of_samples());
@@ -286,7 +292,7 @@ impl Engine {
             )?),
             _ => None,
         };
-        let loops = match plan.loops() {
+        let loops = match in_loops {
             Some(loops) => Some(ArrayLoops::new(
                 library,
                 &mut arena,
@@ -297,6 +303,7 @@ impl Engine {
             )?),
             None => None,
         };
+        let in_loops = loops.is_some();
         let uploaded = arena.upload(&Stream::new(driver)?)?;
         let shared = if workspace.shared { workspace.bytes } else { 0 };
         // Generated code contains the colour sum, always in the precision of the amplitudes: converting JAMP to single

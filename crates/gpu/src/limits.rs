@@ -3,7 +3,7 @@
 //! Device code assumes that all helicities contribute with equal weight.
 
 use mebridge_plan::binding::{Binding, Coupling};
-use mebridge_process::{Amplitudes, Process, Wavefunction, running};
+use mebridge_process::{Process, Wavefunction, running};
 use mebridge_support::error::{Error, Result};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -20,12 +20,7 @@ pub fn missing_feature(process: &Process) -> Option<&'static str> {
             3 | 6 | 18
         ),
     });
-    if odd {
-        return Some("wavefunctions of other than 1, 4 or 16 components");
-    }
-    let boson =
-        matches!(&process.amplitudes, Amplitudes::ColorOrdered(form) if form.boson.is_some());
-    boson.then_some("a colour-ordered form with a particle without colour")
+    odd.then_some("wavefunctions of other than 1, 4 or 16 components")
 }
 
 /// Returns whether samples of a process can run on a GPU, with the values of its own param card.

@@ -11,9 +11,10 @@ use super::level_schedule::{LevelSchedule, OperationKind};
 use super::routine;
 use super::structures::{
     AnswerArguments, ArrayAddend, ArrayArguments, ArrayItem, ArrayPair, ArrayTriple, Choices,
-    ColorOrderedArguments, DeviceStructure, DotsArguments, FlowsArguments, GatherArguments,
-    GeneratedArguments, Helicities, HelicitiesArguments, HelicityArguments, LoadArguments,
-    RunArguments, SumPartsArguments, TileOperation, TilePair,
+    ColorOrderedArguments, DeviceStructure, DotsArguments, FewJampsArguments, FlowsArguments,
+    GatherArguments, GeneratedArguments, Helicities, HelicitiesArguments, HelicityArguments,
+    LoadArguments, LoopsArguments, RunArguments, SumPartsArguments, TileOperation, TilePair,
+    WeightsArguments,
 };
 use mebridge_ops::GeneralRoutine;
 use mebridge_ops::arrays::ArrayKind;
@@ -33,13 +34,19 @@ const LOAD: &str = include_str!("../../../cuda/load.cuh");
 const HELICITIES: &str = include_str!("../../../cuda/helicities.cuh");
 const COLOR: &str = include_str!("../../../cuda/color.cuh");
 const ARRAYS: &str = include_str!("../../../cuda/arrays.cuh");
+const ARRAY_KERNELS: &str = include_str!("../../../cuda/array_kernels.cuh");
+const ARRAY_LOOPS: &str = include_str!("../../../cuda/array_loops.cuh");
+const COLOR_HELICITIES: &str = include_str!("../../../cuda/color_helicities.cuh");
 const COLOR_ORDERED: &str = include_str!("../../../cuda/color_ordered.cuh");
+const FEW_JAMPS: &str = include_str!("../../../cuda/few_jamps.cuh");
 const ANSWER: &str = include_str!("../../../cuda/answer.cuh");
 const SAMPLE_TABLES: &str = include_str!("../../../cuda/sample_tables.cuh");
 const CLOCKS: &str = include_str!("../../../cuda/clocks.cuh");
 
 /// Threads per block.
 pub const THREADS: u32 = 256;
+/// Threads per block of the kernel `array_loops`.
+pub const LOOPS_THREADS: u32 = 512;
 
 /// Compile options common to all units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -289,11 +296,11 @@ extern "C" __global__ void MAX_THREADS(256)
         }
     }
 
-    /// Returns the unit of the kernels for array operations.
-    pub fn arrays(&self) -> CompilationUnit {
-        let kinds = ArrayKernel::all().filter_map(|kernel| match kernel {
+    /// Returns the text of array operations, with the structures of these kernels.
+    fn array_operations(&self, kernels: impl Iterator<Item = ArrayKernel>) -> String {
+        let kinds = kernels.filter_map(|kernel| match kernel {
             ArrayKernel::Kind(kind) => Some(array_structure(kind)),
-            ArrayKernel::Tile => None,
+            ArrayKernel::Tile | ArrayKernel::ChiralTile => None,
         });
         let declarations = [
             kinds.collect(),
@@ -305,16 +312,69 @@ extern "C" __global__ void MAX_THREADS(256)
             ArrayItem::declaration(),
             ArrayArguments::declaration(),
         ];
+        [&self.of_events().prelude(), &declarations.concat(), ARRAYS].join("\n")
+    }
+
+    /// Returns the unit of the kernels for array operations.
+    pub fn arrays(&self) -> CompilationUnit {
         let threads = format!("#define ARRAY_THREADS {THREADS}\n");
         CompilationUnit {
             text: [
-                &self.of_events().prelude(),
-                &declarations.concat(),
+                &self.array_operations(ArrayKernel::all()),
                 &threads,
-                ARRAYS,
+                ARRAY_KERNELS,
             ]
             .join("\n"),
             kernels: ArrayKernel::all().map(ArrayKernel::name).collect(),
+        }
+    }
+
+    /// Returns the unit of the kernel for a whole plan of loops with these kernels and this number of JAMP; `blocks`
+    /// should fit on a multiprocessor.
+    pub fn array_loops(
+        &self,
+        kernels: &[ArrayKernel],
+        jamps: usize,
+        blocks: u32,
+    ) -> CompilationUnit {
+        let case = |(number, kernel): (usize, &ArrayKernel)| {
+            let (name, operation) = (kernel.operation(), kernel.structure());
+            format!(
+                " case {number}: do_{name}(arrays, *(const {operation}Operation *)operation, r, m); break;"
+            )
+        };
+        let cases: String = kernels.iter().enumerate().map(case).collect();
+        let defines = format!(
+            "#define JAMPS {jamps}\n#define LOOPS_THREADS {LOOPS_THREADS}\n#define LOOPS_BLOCKS {blocks}\n#define ARRAY_KINDS{cases}\n"
+        );
+        CompilationUnit {
+            text: [
+                &self.array_operations(ArrayKernel::all()),
+                &LoopsArguments::declaration(),
+                &defines,
+                COLOR_HELICITIES,
+                ARRAY_LOOPS,
+            ]
+            .join("\n"),
+            kernels: vec!["array_loops".into()],
+        }
+    }
+
+    /// Returns the unit of the colour sum of a plan of loops with this number of JAMP, if they are few.
+    pub fn few_jamps(&self, jamps: usize) -> CompilationUnit {
+        CompilationUnit {
+            text: [
+                &self.of_events().defines(),
+                COMPILERS,
+                NUMBER,
+                MEMORY,
+                &FewJampsArguments::declaration(),
+                &format!("#define JAMPS {jamps}\n"),
+                COLOR_HELICITIES,
+                FEW_JAMPS,
+            ]
+            .join("\n"),
+            kernels: vec!["few_color_sums".into()],
         }
     }
 
@@ -326,14 +386,21 @@ extern "C" __global__ void MAX_THREADS(256)
                 COMPILERS,
                 NUMBER,
                 MEMORY,
+                &WeightsArguments::declaration(),
                 &ColorOrderedArguments::declaration(),
                 &FlowsArguments::declaration(),
+                COLOR_HELICITIES,
                 COLOR_ORDERED,
             ]
             .join("\n"),
-            kernels: ["color_sums", "color_ordered_sum", "color_flows"]
-                .map(String::from)
-                .to_vec(),
+            kernels: [
+                "color_weights",
+                "color_sums",
+                "color_ordered_sum",
+                "color_flows",
+            ]
+            .map(String::from)
+            .to_vec(),
         }
     }
 
@@ -501,7 +568,7 @@ fn indexed_executor(kind: OperationKind, general: &[GeneralRoutine]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        ARRAYS, ArrayKernel, CLOCKS, CompileOptions, HELICITIES, OPERATIONS, without_clocks,
+        ARRAY_KERNELS, ArrayKernel, CLOCKS, CompileOptions, HELICITIES, OPERATIONS, without_clocks,
     };
     use mebridge_ops::Opcode;
 
@@ -512,10 +579,10 @@ mod tests {
         let names: Vec<String> = ArrayKernel::all().map(ArrayKernel::name).collect();
         for name in &names {
             let kind = name.trim_start_matches("array_");
-            let launch = format!("\nARRAY_KERNEL({kind}, ");
-            assert!(ARRAYS.contains(&launch), "{name}");
+            let launch = |of| ARRAY_KERNELS.contains(&format!("\nARRAY_KERNEL{of}({kind}, "));
+            assert!(launch("") || launch("_OF"), "{name}");
         }
-        assert_eq!(ARRAYS.matches("\nARRAY_KERNEL(").count(), names.len());
+        assert_eq!(ARRAY_KERNELS.matches("\nARRAY_KERNEL").count(), names.len());
     }
 
     /// Operations with a fixed number of operands are decoded by generated code, all others by `cuda/`: a missing or

@@ -336,6 +336,22 @@ device_structures! {
         count: [unsigned],
     }
 
+    /// Arguments of the kernel `color_weights`.
+    WeightsArguments {
+        memory: [Real *],
+        vectors: [unsigned],
+        events: [unsigned],
+        /// Start of each weight in `factors`; there the address of the weight, the number of products, and for each
+        /// product the number of factors and their addresses.
+        starts: [const unsigned *],
+        factors: [const unsigned *],
+        weight_count: [unsigned],
+        /// Helicities that vanish.
+        vanishing_count: [unsigned],
+        vanishing: [const unsigned *],
+        contributions: [Real *],
+    }
+
     /// Arguments of the kernels `color_sums` and `color_ordered_sum`.
     ColorOrderedArguments {
         memory: [Real *],
@@ -346,6 +362,11 @@ device_structures! {
         helicities: [unsigned],
         /// Number of each helicity of the run; all bits are set for none.
         rows: [const unsigned *],
+        /// Optional: the same for the helicity with all legs reversed if it has the same result.
+        reversed: [const unsigned *],
+        /// Optional: addresses of the weights of both, for each `weighted` helicities of the run.
+        weights: [const unsigned *],
+        weighted: [unsigned],
         /// Groups of slots connected by sums: the start of each in `groups`; there the number of slots, the slots, the
         /// number of sums, and for each sum the number of slots and their indices in the group. If there is one stage,
         /// the number of sums, and for each sum the number of slots and twice their places in the stage.
@@ -365,18 +386,81 @@ device_structures! {
         contributions: [Real *],
     }
 
+    /// Arguments of the kernel `few_color_sums`.
+    FewJampsArguments {
+        memory: [Real *],
+        vectors: [unsigned],
+        events: [unsigned],
+        /// As in [`ColorOrderedArguments`].
+        products: [unsigned],
+        helicities: [unsigned],
+        rows: [const unsigned *],
+        reversed: [const unsigned *],
+        weights: [const unsigned *],
+        weighted: [unsigned],
+        /// Upper triangle of the colour matrix, doubled off the diagonal.
+        entries: [const Real *],
+        contributions: [Real *],
+    }
+
+    /// Arguments of the kernel `array_loops`.
+    LoopsArguments {
+        memory: [const Real *],
+        vectors: [unsigned],
+        events: [unsigned],
+        /// Optional; workspaces are in shared memory if null.
+        workspaces: [Real *],
+        /// Addresses that are copied to a workspace before the first level.
+        inputs: [const unsigned *],
+        input_count: [unsigned],
+        /// Tables, and the starts of those of [`ArrayArguments`] in them.
+        tables: [const unsigned *],
+        table_size: [unsigned],
+        operations: [unsigned],
+        pairs: [unsigned],
+        tile_pairs: [unsigned],
+        triples: [unsigned],
+        addends: [unsigned],
+        indices: [unsigned],
+        shifts: [unsigned],
+        items: [unsigned],
+        /// Start of each level in `launches`, and the end of the last; there the number of the kernel, first item and
+        /// number of items.
+        levels: [unsigned],
+        level_count: [unsigned],
+        launches: [unsigned],
+        /// As in [`FewJampsArguments`].
+        products: [unsigned],
+        helicities: [unsigned],
+        rows: [const unsigned *],
+        reversed: [const unsigned *],
+        weights: [const unsigned *],
+        weighted: [unsigned],
+        entries: [const Real *],
+        contributions: [Real *],
+        /// As in [`FlowsArguments`]; JAMP2 are optional.
+        flow_starts: [const unsigned *],
+        flow_terms: [const unsigned *],
+        flows: [unsigned],
+        jamp2: [Real *],
+    }
+
     /// Arguments of the kernel `color_flows`.
     FlowsArguments {
-        memory: [const Real *],
+        memory: [Real *],
         vectors: [unsigned],
         events: [unsigned],
         products: [unsigned],
         helicities: [unsigned],
+        /// As in [`ColorOrderedArguments`].
         rows: [const unsigned *],
+        reversed: [const unsigned *],
+        weights: [const unsigned *],
+        weighted: [unsigned],
         /// Start of the JAMPs of each flow in `terms`; each term is twice the number of the JAMP, plus 1 if it is
         /// subtracted.
-        starts: [const unsigned *],
-        terms: [const unsigned *],
+        flow_starts: [const unsigned *],
+        flow_terms: [const unsigned *],
         flows: [unsigned],
         /// Whether this is the first run.
         first: [unsigned],

@@ -320,7 +320,7 @@ macro_rules! for_each_opcode {
             }
             multiply_adds: |op| 16 * (op.pairs.len() + op.less.0.len()) + if op.propagator.is_some() { 12 } else { 0 },
             scratch: no_scratch,
-            gpu: false,
+            gpu: true,
             kinds: {
                 /// Incoming spinors.
                 ChiralLineIn: ArrayContext::chiral_line::<true>;
@@ -415,7 +415,7 @@ macro_rules! for_each_opcode {
             }
             multiply_adds: |op| 8 * op.pairs.len(),
             scratch: no_scratch,
-            gpu: false,
+            gpu: true,
             kinds: {
                 /// Products of spinors of one chirality.
                 ChiralContract: ArrayContext::chiral_contract;

@@ -6,6 +6,7 @@
 //! The tiles are distributed over the warps of a thread block with balanced work.
 
 use mebridge_plan::color::BlockDiagonal;
+use mebridge_plan::color::block_diagonal::{DiagonalBlock, Orbit};
 use rustc_hash::FxHashMap as HashMap;
 
 /// Rows of a tile, 4 `COLOR_ORDERED_ROWS` in the device code.
@@ -48,6 +49,51 @@ pub struct ColorMatrixTables {
     /// For each column of a tile, an entry for each row, divided by the denominator: doubled above the diagonal, zero
     /// below.
     pub entries: Vec<f64>,
+}
+
+/// Returns the upper triangle of the matrix of JAMPs, row by row, divided by the denominator and doubled off the diagonal.
+/// `None` if it has sums of three.
+pub fn upper_triangle(color_blocks: &BlockDiagonal) -> Option<Vec<f64>> {
+    let flows = color_blocks.flows;
+    let coordinates = |jamp: usize| -> Option<Vec<f64>> {
+        let mut vector = vec![0.0; flows];
+        vector[jamp] = 1.0;
+        for Orbit(orbit) in color_blocks.passes.iter().flatten() {
+            if orbit.len() == 3 {
+                return None;
+            }
+            let values: Vec<f64> = orbit.iter().map(|&c| vector[c as usize]).collect();
+            for (at, &coordinate) in orbit.iter().enumerate() {
+                let signed = |(other, value): (usize, &f64)| match (at & other).count_ones() % 2 {
+                    0 => *value,
+                    _ => -value,
+                };
+                vector[coordinate as usize] = values.iter().enumerate().map(signed).sum();
+            }
+        }
+        Some(vector)
+    };
+    let vectors = (0..flows)
+        .map(coordinates)
+        .collect::<Option<Vec<Vec<f64>>>>()?;
+    let entry = |a: &[f64], b: &[f64]| -> f64 {
+        let of_block = |block: &DiagonalBlock| -> f64 {
+            let places = || block.coordinates.iter().map(|&c| c as usize).enumerate();
+            let products = places().flat_map(|(i, c)| {
+                places().map(move |(j, d)| block.matrix[(i.min(j), i.max(j))] * a[c] * b[d])
+            });
+            products.sum()
+        };
+        color_blocks.blocks.iter().map(of_block).sum()
+    };
+    let mut entries = Vec::new();
+    for (row, a) in vectors.iter().enumerate() {
+        for (column, b) in vectors.iter().enumerate().skip(row) {
+            let factor = if row == column { 1.0 } else { 2.0 };
+            entries.push(factor * entry(a, b) / color_blocks.denominator);
+        }
+    }
+    Some(entries)
 }
 
 /// Coordinates of a group.
@@ -311,6 +357,33 @@ mod tests {
                 let entries = columns.filter(|c| block.matrix[(row, *c)] != 0.0);
                 assert_eq!(met[slot as usize], entries.count());
             }
+        }
+    }
+
+    /// The matrix that comes out of the blocks is that of orders.
+    #[test]
+    fn the_upper_triangle_is_that_of_the_matrix() {
+        for text in ["u u~ > g g g g", "g g > g g g", "u u~ > e+ e- g g"] {
+            let process = mebridge_generate::generate(text).unwrap().remove(0);
+            let process = process.as_color_ordered().unwrap();
+            let form = process.amplitudes.color_ordered().unwrap();
+            let entries = upper_triangle(&BlockDiagonal::of_process(&process, false)).unwrap();
+            let size = form.row.len();
+            assert_eq!(entries.len(), size * (size + 1) / 2);
+            let near = |x: f64, y: f64| (x - y).abs() < 1e-12 * form.row[0] / form.denominator;
+            for (column, (entry, row)) in entries.iter().zip(&form.row).enumerate() {
+                let factor = if column == 0 { 1.0 } else { 2.0 };
+                assert!(
+                    near(*entry, factor * row / form.denominator),
+                    "{text} {column}"
+                );
+            }
+            let last = entries[entries.len() - 1];
+            assert!(near(last, entries[0]), "{text}");
+            // The sum over all columns is the same for all rows.
+            let whole: f64 = entries.iter().sum();
+            let of_row: f64 = form.row.iter().sum::<f64>() / form.denominator;
+            assert!((whole / of_row / size as f64 - 1.0).abs() < 1e-9, "{text}");
         }
     }
 

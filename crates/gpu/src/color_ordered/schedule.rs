@@ -12,7 +12,7 @@ use crate::structures::{
 use mebridge_ops::Address;
 use mebridge_ops::arrays::terms::Read;
 use mebridge_ops::arrays::{
-    Addend, ArrayKind, ArrayOp, Contract, Operand, Pair, Payload, Pools, Range, Triple,
+    Addend, ArrayKind, ArrayOp, Operand, Pair, Payload, Pools, Range, Triple,
 };
 use mebridge_plan::color_ordered::Loops;
 use rustc_hash::FxHashMap as HashMap;
@@ -27,6 +27,8 @@ pub enum ArrayKernel {
     Kind(ArrayKind),
     /// Products, one tile per item.
     Tile,
+    /// Products of spinors of one chirality, one tile per item.
+    ChiralTile,
 }
 
 impl ArrayKernel {
@@ -34,15 +36,29 @@ impl ArrayKernel {
     pub fn all() -> impl Iterator<Item = ArrayKernel> {
         let kinds = ArrayKind::ALL.iter().copied();
         let kinds = kinds.filter(|kind| kind.is_on_gpu());
-        kinds.map(ArrayKernel::Kind).chain([ArrayKernel::Tile])
+        let tiles = [ArrayKernel::Tile, ArrayKernel::ChiralTile];
+        kinds.map(ArrayKernel::Kind).chain(tiles)
+    }
+
+    /// Returns the name of what it does.
+    pub fn operation(self) -> String {
+        match self {
+            ArrayKernel::Kind(kind) => format!("{kind:?}"),
+            ArrayKernel::Tile | ArrayKernel::ChiralTile => format!("{self:?}"),
+        }
+    }
+
+    /// Returns the name of its operations' structure, without `Operation`.
+    pub fn structure(self) -> String {
+        match self {
+            ArrayKernel::ChiralTile => ArrayKernel::Tile.operation(),
+            _ => self.operation(),
+        }
     }
 
     /// Returns the name of its kernel.
     pub fn name(self) -> String {
-        match self {
-            ArrayKernel::Kind(kind) => format!("array_{kind:?}"),
-            ArrayKernel::Tile => "array_Tile".into(),
-        }
+        format!("array_{}", self.operation())
     }
 }
 
@@ -106,8 +122,7 @@ impl ArraySchedule {
     }
 
     /// Returns the kernels that occur, each once.
-    #[cfg(test)]
-    fn kernels(&self) -> Vec<ArrayKernel> {
+    pub fn kernels(&self) -> Vec<ArrayKernel> {
         let runs = self.once.iter().chain(&self.per_run).flatten();
         let mut kernels: Vec<ArrayKernel> = runs.map(|run| run.kernel).collect();
         kernels.sort_unstable();
@@ -121,8 +136,8 @@ struct ArrayScheduler<'a> {
     /// For each array, the level of the operation that computes it.
     levels: HashMap<Address, u32>,
     /// Contribution of each bit of the element index to the offset, if offsets are sums over these bits. The key is the
-    /// start and number of the offsets.
-    steps: HashMap<(u32, u32), Option<Vec<u32>>>,
+    /// start of the offsets, their number, and the number of elements that bits tell apart.
+    steps: HashMap<(u32, u32, u32), Option<Vec<u32>>>,
     made: ArraySchedule,
 }
 
@@ -163,12 +178,53 @@ fn device_addend(addend: &Addend) -> ArrayAddend {
     }
 }
 
-impl ArrayScheduler<'_> {
-    fn pairs<'p>(pools: &'p Pools, op: &Contract) -> impl Iterator<Item = &'p Pair> + use<'p> {
-        let some = |[from, to]: Range| &pools.pairs[from as usize..to as usize];
-        some(op.pairs.0).iter().chain(some(op.broadcast.0))
+/// Products of pairs that can be computed in tiles.
+struct Products {
+    kernel: ArrayKernel,
+    out: Address,
+    stride: u32,
+    pairs: [Range; 2],
+    /// Number of elements.
+    count: u32,
+    /// Number of consecutive elements that are numbered by bits.
+    within: u32,
+}
+
+impl Products {
+    fn new(op: &ArrayOp) -> Option<Products> {
+        let (kernel, stride, pairs, within) = match &op.payload {
+            Payload::Contract(contract) => {
+                let pairs = [contract.pairs.0, contract.broadcast.0];
+                (ArrayKernel::Tile, contract.stride, pairs, op.count)
+            }
+            Payload::ChiralContract(contract) => {
+                // Three helicities of a boson vary slowest.
+                let within = match op.count.is_power_of_two() {
+                    true => op.count,
+                    false => op.count / contract.unrolled.0,
+                };
+                let pairs = [contract.pairs.0, [0; 2]];
+                (ArrayKernel::ChiralTile, contract.stride, pairs, within)
+            }
+            _ => return None,
+        };
+        Some(Products {
+            kernel,
+            out: op.out,
+            stride: stride.0,
+            pairs,
+            count: op.count,
+            within,
+        })
     }
 
+    fn pairs<'p>(&self, pools: &'p Pools) -> impl Iterator<Item = &'p Pair> + use<'p> {
+        let some = |[from, to]: Range| &pools.pairs[from as usize..to as usize];
+        self.pairs.map(some).into_iter().flatten()
+    }
+}
+
+impl ArrayScheduler<'_> {
     /// Returns the level of an operation: one above the levels of all arrays that it reads.
     fn level(&self, op: &ArrayOp) -> u32 {
         let mut highest = 0;
@@ -186,9 +242,7 @@ impl ArrayScheduler<'_> {
         let mut all: Vec<(u32, ArrayKernel, (u32, u32), ArrayItem)> = Vec::new();
         for op in ops {
             let level = self.level(op);
-            if !matches!(op.payload, Payload::Contract(_))
-                && self.levels.insert(op.out, level).is_some()
-            {
+            if Products::new(op).is_none() && self.levels.insert(op.out, level).is_some() {
                 return None;
             }
             let operation = self.made.operations.len() as u32;
@@ -231,29 +285,29 @@ impl ArrayScheduler<'_> {
     fn operation(&mut self, op: &ArrayOp) -> Option<(ArrayKernel, Vec<u32>)> {
         let numbers = op.numbers()?;
         let elements = 0..op.computed();
-        if let Payload::Contract(contract) = &op.payload
-            && let Some(tile) = self.tile(contract, op.count)
+        if let Some(products) = Products::new(op)
+            && let Some(tile) = self.tile(&products)
         {
-            self.push_tile(op, contract, tile);
+            self.push_tile(&products, tile);
             let bits: u32 = tile.iter().map(|bit| 1u32 << bit).sum();
-            let first = elements.filter(|element| element & bits == 0);
-            return Some((ArrayKernel::Tile, first.collect()));
+            let first = elements.filter(|element| (element % products.within) & bits == 0);
+            return Some((products.kernel, first.collect()));
         }
         self.made.operations.extend(numbers);
         Some((ArrayKernel::Kind(op.kind()), elements.collect()))
     }
 
     /// Appends products that are computed in tiles with these directions.
-    fn push_tile(&mut self, op: &ArrayOp, contract: &Contract, tile: [u32; DIRECTIONS]) {
+    fn push_tile(&mut self, products: &Products, tile: [u32; DIRECTIONS]) {
         let first_of_pairs = self.made.tile_pairs.len() as u32;
-        for pair in Self::pairs(self.pools, contract) {
-            let pair = self.tile_pair(pair, op.count, tile);
+        for pair in products.pairs(self.pools) {
+            let pair = self.tile_pair(pair, products, tile);
             self.made.tile_pairs.push(pair);
         }
         let [step_0, step_1, step_2, step_3] = tile.map(|bit| 1 << bit);
         let operation = TileOperation {
-            out: op.out,
-            stride: contract.stride.0,
+            out: products.out,
+            stride: products.stride,
             first_of_pairs,
             end_of_pairs: self.made.tile_pairs.len() as u32,
             step_0,
@@ -269,19 +323,18 @@ impl ArrayScheduler<'_> {
 
     /// Returns the bits of the element index to use as tile directions, chosen to minimise reads. `None` if elements
     /// are not numbered by bits, or if there are too few bits.
-    fn tile(&mut self, op: &Contract, count: u32) -> Option<[u32; DIRECTIONS]> {
+    fn tile(&mut self, products: &Products) -> Option<[u32; DIRECTIONS]> {
         let mut depend = Vec::new();
-        let pools = self.pools;
-        for pair in Self::pairs(pools, op) {
-            let a = self.bits(&pair.a, count)?;
-            let b = self.bits(&pair.b, count)?;
+        for pair in products.pairs(self.pools) {
+            let a = self.bits(&pair.a, products)?;
+            let b = self.bits(&pair.b, products)?;
             // Each leg belongs to one of the two.
-            if a & b != 0 || a | b != count - 1 {
+            if a & b != 0 || a | b != products.within - 1 {
                 return None;
             }
             depend.push(a);
         }
-        let bits = count.trailing_zeros();
+        let bits = products.within.trailing_zeros();
         let mut best: Option<(u32, [u32; DIRECTIONS])> = None;
         if depend.is_empty() {
             return None;
@@ -304,19 +357,28 @@ impl ArrayScheduler<'_> {
     }
 
     /// Returns the bits of the result's element index on which the element of an array depends.
-    fn bits(&mut self, place: &Operand, count: u32) -> Option<u32> {
+    fn bits(&mut self, place: &Operand, products: &Products) -> Option<u32> {
+        let Products { count, within, .. } = *products;
         let offsets = &self.pools.indices[place.index as usize..][..count as usize];
-        let steps = self.steps.entry((place.index, count)).or_insert_with(|| {
-            let steps: Vec<u32> = (0..count.trailing_zeros())
+        let key = (place.index, count, within);
+        let steps = self.steps.entry(key).or_insert_with(|| {
+            let steps: Vec<u32> = (0..within.trailing_zeros())
                 .map(|bit| offsets[1 << bit])
                 .collect();
-            let sum = |element: u32| -> u64 {
+            let sum = |element: usize| -> u64 {
                 let bits = steps.iter().zip(0..);
                 let these = bits.filter(|(_, bit)| element >> bit & 1 == 1);
                 these.map(|(&step, _)| u64::from(step)).sum()
             };
-            let affine = count.is_power_of_two()
-                && (0..count).all(|element| sum(element) == u64::from(offsets[element as usize]));
+            let is_sum = |part: &[u32]| {
+                let of = |(element, &offset): (usize, &u32)| {
+                    u64::from(part[0]) + sum(element) == u64::from(offset)
+                };
+                part.iter().enumerate().all(of)
+            };
+            let affine = within.is_power_of_two()
+                && count.is_multiple_of(within)
+                && offsets.chunks(within as usize).all(is_sum);
             affine.then_some(steps)
         });
         let steps = steps.as_ref()?;
@@ -325,8 +387,8 @@ impl ArrayScheduler<'_> {
     }
 
     /// Returns a pair for tiles with these directions.
-    fn tile_pair(&mut self, pair: &Pair, count: u32, tile: [u32; DIRECTIONS]) -> TilePair {
-        let bits = self.bits(&pair.a, count).unwrap_or(0);
+    fn tile_pair(&mut self, pair: &Pair, products: &Products, tile: [u32; DIRECTIONS]) -> TilePair {
+        let bits = self.bits(&pair.a, products).unwrap_or(0);
         let directions = tile.iter().zip(0..);
         let mask = directions.map(|(bit, direction)| (bits >> bit & 1) << direction);
         let step = |bit: u32| {
@@ -370,8 +432,15 @@ mod tests {
             ("g g > t t~ g g", whole, true),
             ("g g > t t~ g g", 200, false),
             ("u~ g > u~ g g", whole, true),
-            ("u u~ > g g", whole, true),
-            ("g g > g g g", 200, true),
+            ("u u~ > g g", whole, false),
+            ("u u~ > g g g", whole, true),
+            ("g g > g g g", 100, false),
+            ("g g > g g g g", 800, true),
+            ("u u~ > e+ e- g g", whole, false),
+            ("u u~ > e+ e- g g g", whole, true),
+            ("u u~ > z g g g", whole, false),
+            ("u u~ > z g g g g", whole, true),
+            ("u u~ > z g g g g", 200, false),
         ] {
             let process = generate(text)
                 .unwrap()
@@ -398,10 +467,10 @@ mod tests {
                         let place = all.iter().position(|op| op.out == numbers[0]).unwrap();
                         let op = all[place];
                         elements[place] += match run.kernel {
-                            ArrayKernel::Tile => 16,
-                            _ => op.count / op.computed(),
+                            ArrayKernel::Tile | ArrayKernel::ChiralTile => 16,
+                            ArrayKernel::Kind(_) => op.count / op.computed(),
                         };
-                        if run.kernel == ArrayKernel::Tile {
+                        if !matches!(run.kernel, ArrayKernel::Kind(_)) {
                             let [first, end] = [numbers[2] as usize, numbers[3] as usize];
                             let pairs = schedule.tile_pairs[first..end].iter();
                             let mut both = pairs.map(|pair| [pair.a_address, pair.b_address]);
@@ -427,7 +496,8 @@ mod tests {
             }
             let counts: Vec<u32> = all.iter().map(|op| op.count).collect();
             assert_eq!(elements, counts, "{text}");
-            let has_tiles = schedule.kernels().contains(&ArrayKernel::Tile);
+            let is_tile = |kernel: &ArrayKernel| !matches!(kernel, ArrayKernel::Kind(_));
+            let has_tiles = schedule.kernels().iter().any(is_tile);
             assert_eq!(has_tiles, tiles, "{text}");
         }
     }

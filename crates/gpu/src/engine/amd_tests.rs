@@ -6,6 +6,7 @@
 use super::kernel_spec::KernelSpec;
 use super::workspace::WorkspaceSize;
 use super::{LOOPS_LANES, Options};
+use crate::color_ordered::schedule::ArrayKernel;
 use crate::driver::Properties;
 use crate::level_schedule::LevelSchedule;
 use crate::module_cache::options;
@@ -106,8 +107,11 @@ fn of_plan(
         units.push((source::run_name(kind), shape.operations(kind, general)));
     }
     if in_loops {
+        let kernels: Vec<ArrayKernel> = ArrayKernel::all().collect();
         units.push(("arrays".into(), shape.arrays()));
         units.push(("color_ordered".into(), shape.color_ordered()));
+        units.push(("few_jamps".into(), shape.few_jamps(6)));
+        units.push(("array_loops".into(), shape.array_loops(&kernels, 6, 1)));
         return units;
     }
     let kinds = source::amplitude_kinds(&tables);
@@ -257,7 +261,7 @@ fn all_kinds_of_kernels_compile_for_amd() {
             "g g > g g g",
             true,
             Precision::Double,
-            &["arrays", "color_ordered"],
+            &["arrays", "color_ordered", "few_jamps", "array_loops"],
         );
         for (unit, kernel, takes) in compile_all(&clang, architecture, &all) {
             let what = format!("{unit}: {kernel} for {architecture}: {takes:?}");

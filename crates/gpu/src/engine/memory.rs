@@ -82,9 +82,10 @@ impl Engine {
         let in_parts = parts.max(subsets).max(helicities) * events;
         [
             self.tables.vectors.max(self.vectors) as usize * events * real,
-            match self.shared {
-                true => 0,
-                false => self.wanted * self.workspace_bytes,
+            match (&self.loops, self.shared) {
+                (Some(loops), _) => loops.workspaces(blocks),
+                (None, true) => 0,
+                (None, false) => self.wanted * self.workspace_bytes,
             },
             self.tables.waves.len() * events * real,
             self.color_flows * in_parts * real,

@@ -165,6 +165,10 @@ impl<P: Part> Part for Less<P> {
     fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(AddendTerm)) -> Option<()> {
         self.0.terms(pools, &mut |term| visitor(term.subtracted()))
     }
+
+    fn device(&self, name: &str, visitor: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
+        self.0.device(name, visitor)
+    }
 }
 
 /// The terms of the vertex of three vectors, `2 B (A C) - A (B C) - C (A B)`, that are folded into pairs.
@@ -418,6 +422,11 @@ impl Part for MasslessPropagator {
     fn word(&self) -> Option<(&'static str, Option<u32>)> {
         Some(("propagated", None))
     }
+
+    fn device(&self, _: &str, visitor: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
+        self.inverse.device("inverse", visitor)?;
+        self.momentum.device("momentum", visitor)
+    }
 }
 
 /// The ratio of two constants: the factor of products of vectors that are folded into pairs.
@@ -490,7 +499,7 @@ impl Part for Components {
     }
 }
 
-/// The components that are stored for spinors of one chirality.
+/// The components that are stored for spinors of one chirality. (GPUs use their numbers from 0.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Spinors {
     /// The first two; the others are zero.
@@ -507,6 +516,11 @@ impl Part for Spinors {
             Spinors::Second => "Second",
         };
         Some((word, None))
+    }
+
+    fn device(&self, name: &str, visitor: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
+        visitor(format_args!("{name}"), *self as u32);
+        Some(())
     }
 }
 

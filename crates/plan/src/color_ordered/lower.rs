@@ -34,7 +34,7 @@ pub fn compile(
     Ok(lowering.finish(form))
 }
 
-/// Whether a process can be evaluated in its colour-ordered form; with a boson only on a core.
+/// Whether a process can be evaluated in its colour-ordered form.
 pub fn can(process: &Process, binding: &Binding) -> bool {
     let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let Some(form) = process.amplitudes.color_ordered() else {

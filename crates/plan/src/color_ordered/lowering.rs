@@ -175,9 +175,7 @@ impl<'a> Lowering<'a> {
             })
         });
         let chiral = match (&line, &form.boson) {
-            (Some(line), Some(boson)) if machine.is_core() => {
-                Chiral::new(&compiler, form, boson, &line.constant)
-            }
+            (Some(line), Some(boson)) => Chiral::new(&compiler, form, boson, &line.constant),
             _ => None,
         };
         let rows = compiler.plan.helicities.iter();
@@ -194,8 +192,7 @@ impl<'a> Lowering<'a> {
             true => 0,
             false => 1,
         };
-        let same = machine.is_core()
-            && form.boson.is_none()
+        let same = form.boson.is_none()
             && parity.is_some()
             && conserves_parity(&compiler, form, line.as_ref())
             && closed(&rows);
