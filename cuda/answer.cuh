@@ -23,7 +23,9 @@ extern "C" __global__ void MAX_THREADS(ANSWER_WARPS *LANES) answer(ARGUMENTS(Ans
         for (unsigned lane = threadIdx.x; lane < LANES; lane += blockDim.x)
             for (unsigned warp = threadIdx.y; warp < ANSWER_WARPS; warp += blockDim.y) {
                 const Lane<LANES> m = {(Real *)of_block + lane};
-                const unsigned e = block * LANES + lane, count = a.channel ? c->denominator_count : 0;
+                const unsigned e = block * LANES + lane;
+                // Generated code writes nothing for lanes without an event.
+                const unsigned count = a.channel && e < events ? c->denominator_count : 0;
                 const int config = a.config && parts > 1 && e < events ? a.config[e] : NONE;
                 Real sum = 0;
 #pragma unroll 8

@@ -19,13 +19,14 @@ const TOOLS: [&str; 4] = ["memcheck", "initcheck", "racecheck", "synccheck"];
 const TOOL: &str = "MEBRIDGE_TEST_TOOL";
 /// One event, blocks of 32 that are not full, one that is and one that is not, and several.
 const EVENTS: [usize; 4] = [1, 31, 33, 257];
-/// Colours; more diagrams; a Z; and gluons alone, whose plan is one of loops. Each with the precision of its samples,
-/// of which a program has one.
-const PROCESSES: [(&str, &str); 4] = [
+/// Colours; more diagrams; a Z; and gluons alone and a line with leptons, whose plans are ones of loops. Each with the
+/// precision of its samples, of which a program has one.
+const PROCESSES: [(&str, &str); 5] = [
     ("g g > t t~", "d"),
     ("g g > t t~ g", "f"),
     ("u u~ > e+ e- g", "m"),
     ("g g > g g g", "d"),
+    ("u u~ > e+ e- g g g", "d"),
 ];
 /// A tool that has found something ends the program with this.
 const FOUND: i32 = 99;
