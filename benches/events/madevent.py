@@ -14,6 +14,7 @@ import re
 import resource
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -67,12 +68,22 @@ def _run(command: str, way: str, copy: pathlib.Path, events: int, seed: int) -> 
     if way != "mebridge events":
         arguments = [str(copy / "bin" / "generate_events"), "-f", "--nb_core=1"]
     before, start = _cpu(), time.monotonic()
-    done = subprocess.run(arguments, cwd=copy, text=True, stdin=subprocess.DEVNULL, capture_output=True)
+    done = subprocess.run(
+        arguments, cwd=copy, env=_environment(), text=True, stdin=subprocess.DEVNULL, capture_output=True
+    )
     wall, cpu = time.monotonic() - start, _cpu() - before
     found = _CROSS_SECTION.findall(done.stdout + done.stderr)
     if done.returncode != 0 or not found:
         raise SystemExit(f"{' '.join(arguments)} gave no cross section:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return Run(way, seed, wall, cpu, *found[-1])
+
+
+def _environment() -> dict[str, str]:
+    """That of the caller: MadEvent needs the Python with `six`, not the one that runs this."""
+    own = pathlib.Path(sys.prefix) / "bin"
+    folders = os.environ["PATH"].split(os.pathsep)
+    others = [folder for folder in folders if pathlib.Path(folder) != own]
+    return {**os.environ, "PATH": os.pathsep.join(others)}
 
 
 def _cpu() -> float:
