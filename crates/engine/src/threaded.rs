@@ -83,8 +83,75 @@ impl<T: Real> ThreadedEngine<T> {
         sum
     }
 
-    /// Evaluates events whose arrays and indices have been checked.
-    pub fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<(), Failure> {
+    /// Number of threads to use for a call with this many vectors of events.
+    fn threads_for(&self, vectors: usize) -> usize {
+        let work = self.engine.plan().count.multiply_adds.max(1);
+        let worth = work.saturating_mul(vectors) / WORTH_WAKING;
+        worth.clamp(1, self.workers.len()).min(vectors.max(1))
+    }
+
+    fn contributions_of_first_thread(
+        &mut self,
+        inputs: Inputs,
+    ) -> Result<Vec<Contributions>, BadMomentum> {
+        let nevt = inputs.points.count();
+        let mut all = Vec::with_capacity(nevt);
+        let mut matrix_elements = vec![0.0; nevt];
+        let mut helicity = vec![0; nevt];
+        let mut color = vec![0; nevt];
+        let mut queue = Queue {
+            inputs: Inputs::without_channels(inputs.points),
+            outputs: Outputs {
+                matrix_elements: &mut matrix_elements,
+                helicity: &mut helicity,
+                color: &mut color,
+            },
+            first: 0,
+            bad: None,
+        };
+        while let Some(share) = queue.take(self.engine.lanes()) {
+            let count = share.inputs.points.count();
+            let first = share.first;
+            let worker = &mut self.workers[0];
+            worker.all_amp2 = true;
+            let result = self.engine.run(worker, share.inputs, share.outputs);
+            worker.all_amp2 = false;
+            result.map_err(|bad| BadMomentum {
+                event: bad.event + first,
+            })?;
+            let helicities = self.engine.contributions(worker, count);
+            let amp2 = self.engine.amp2(worker, count);
+            let parts = |(helicities, amp2)| Contributions { helicities, amp2 };
+            all.extend(helicities.into_iter().zip(amp2).map(parts));
+        }
+        Ok(all)
+    }
+}
+
+impl<T: Real> Backend for ThreadedEngine<T> {
+    fn plan(&self) -> &Plan {
+        self.engine.plan()
+    }
+
+    fn allow(&mut self, momenta: AllowedMomenta) -> bool {
+        // Not possible if the engine is shared.
+        let engine = Arc::get_mut(&mut self.engine);
+        engine.map(|engine| engine.allow(momenta)).is_some()
+    }
+
+    fn set_profile(&mut self, clocks: Clocks) {
+        ThreadedEngine::set_profile(self, clocks != Clocks::None);
+    }
+
+    fn timers(&self) -> mebridge_backend::Timers {
+        let timers = ThreadedEngine::timers(self);
+        mebridge_backend::Timers(vec![
+            (mebridge_backend::AMPLITUDES, timers.amplitudes),
+            (mebridge_backend::COLOR, timers.color),
+        ])
+    }
+
+    fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<(), Failure> {
         let engine = &self.engine;
         let lanes = engine.lanes();
         let vectors = inputs.points.count().div_ceil(lanes);
@@ -127,16 +194,12 @@ impl<T: Real> ThreadedEngine<T> {
         }
     }
 
-    /// Number of threads to use for a call with this many vectors of events.
-    fn threads_for(&self, vectors: usize) -> usize {
-        let work = self.engine.plan().count.multiply_adds.max(1);
-        let worth = work.saturating_mul(vectors) / WORTH_WAKING;
-        worth.clamp(1, self.workers.len()).min(vectors.max(1))
+    fn may_be_invalid(&self) -> bool {
+        self.workers.iter().any(|worker| worker.lost)
     }
 
-    /// Evaluates a few events and returns for each the contribution of every helicity and, if the plan computes them,
-    /// all AMP2. Vectors are kept only if they were there before: engines are tried and then used by sessions.
-    pub fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, Failure> {
+    // Vectors are kept only if they were there before: engines are tried and then used by sessions.
+    fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, Failure> {
         let temporary = self.workers[0].allocate_vectors(&self.engine)?;
         let found = self.contributions_of_first_thread(inputs);
         if temporary {
@@ -145,47 +208,8 @@ impl<T: Real> ThreadedEngine<T> {
         Ok(found?)
     }
 
-    fn contributions_of_first_thread(
-        &mut self,
-        inputs: Inputs,
-    ) -> Result<Vec<Contributions>, BadMomentum> {
-        let nevt = inputs.points.count();
-        let mut all = Vec::with_capacity(nevt);
-        let mut matrix_elements = vec![0.0; nevt];
-        let mut helicity = vec![0; nevt];
-        let mut color = vec![0; nevt];
-        let mut queue = Queue {
-            inputs: Inputs::without_channels(inputs.points),
-            outputs: Outputs {
-                matrix_elements: &mut matrix_elements,
-                helicity: &mut helicity,
-                color: &mut color,
-            },
-            first: 0,
-            bad: None,
-        };
-        while let Some(share) = queue.take(self.engine.lanes()) {
-            let count = share.inputs.points.count();
-            let first = share.first;
-            let worker = &mut self.workers[0];
-            worker.all_amp2 = true;
-            let result = self.engine.run(worker, share.inputs, share.outputs);
-            worker.all_amp2 = false;
-            result.map_err(|bad| BadMomentum {
-                event: bad.event + first,
-            })?;
-            let helicities = self.engine.contributions(worker, count);
-            let amp2 = self.engine.amp2(worker, count);
-            let parts = |(helicities, amp2)| Contributions { helicities, amp2 };
-            all.extend(helicities.into_iter().zip(amp2).map(parts));
-        }
-        Ok(all)
-    }
-}
-
-impl<T: Real> ThreadedEngine<T> {
-    /// Evaluates one event and returns each helicity separately. Returns false unless the plan takes helicities one at
-    /// a time and computes AMP2 from their amplitudes, and JAMPs, if requested, from diagrams.
+    // Only a plan that takes helicities one at a time and computes AMP2 from their amplitudes, and JAMPs, if requested,
+    // from diagrams, can do this.
     fn each(&mut self, inputs: Inputs, answer: &mut EachHelicity) -> Result<bool, Failure> {
         let plan = self.engine.plan();
         let several = plan.groups().iter().any(|group| group.len() != 1);
@@ -225,46 +249,6 @@ impl<T: Real> ThreadedEngine<T> {
         self.engine
             .contributions_of_lanes(worker, answer.lanes, contributions);
         Ok(true)
-    }
-}
-
-impl<T: Real> Backend for ThreadedEngine<T> {
-    fn plan(&self) -> &Plan {
-        self.engine.plan()
-    }
-
-    fn allow(&mut self, momenta: AllowedMomenta) -> bool {
-        // Not possible if the engine is shared.
-        let engine = Arc::get_mut(&mut self.engine);
-        engine.map(|engine| engine.allow(momenta)).is_some()
-    }
-
-    fn set_profile(&mut self, clocks: Clocks) {
-        ThreadedEngine::set_profile(self, clocks != Clocks::None);
-    }
-
-    fn timers(&self) -> mebridge_backend::Timers {
-        let timers = ThreadedEngine::timers(self);
-        mebridge_backend::Timers(vec![
-            (mebridge_backend::AMPLITUDES, timers.amplitudes),
-            (mebridge_backend::COLOR, timers.color),
-        ])
-    }
-
-    fn run(&mut self, inputs: Inputs, outputs: Outputs) -> Result<(), Failure> {
-        ThreadedEngine::run(self, inputs, outputs)
-    }
-
-    fn may_be_invalid(&self) -> bool {
-        self.workers.iter().any(|worker| worker.lost)
-    }
-
-    fn contributions(&mut self, inputs: Inputs) -> Result<Vec<Contributions>, Failure> {
-        ThreadedEngine::contributions(self, inputs)
-    }
-
-    fn each(&mut self, inputs: Inputs, answer: &mut EachHelicity) -> Result<bool, Failure> {
-        ThreadedEngine::each(self, inputs, answer)
     }
 
     fn session(&self, memory: &SessionMemory) -> Result<Box<dyn Session>> {

@@ -296,9 +296,9 @@ extern "C" __global__ void MAX_THREADS(256)
         }
     }
 
-    /// Returns the text of array operations, with the structures of these kernels.
-    fn array_operations(&self, kernels: impl Iterator<Item = ArrayKernel>) -> String {
-        let kinds = kernels.filter_map(|kernel| match kernel {
+    /// Returns the text of array operations, with the structures of their kernels.
+    fn array_operations(&self) -> String {
+        let kinds = ArrayKernel::all().filter_map(|kernel| match kernel {
             ArrayKernel::Kind(kind) => Some(array_structure(kind)),
             ArrayKernel::Tile | ArrayKernel::ChiralTile => None,
         });
@@ -319,12 +319,7 @@ extern "C" __global__ void MAX_THREADS(256)
     pub fn arrays(&self) -> CompilationUnit {
         let threads = format!("#define ARRAY_THREADS {THREADS}\n");
         CompilationUnit {
-            text: [
-                &self.array_operations(ArrayKernel::all()),
-                &threads,
-                ARRAY_KERNELS,
-            ]
-            .join("\n"),
+            text: [&self.array_operations(), &threads, ARRAY_KERNELS].join("\n"),
             kernels: ArrayKernel::all().map(ArrayKernel::name).collect(),
         }
     }
@@ -349,7 +344,7 @@ extern "C" __global__ void MAX_THREADS(256)
         );
         CompilationUnit {
             text: [
-                &self.array_operations(ArrayKernel::all()),
+                &self.array_operations(),
                 &LoopsArguments::declaration(),
                 &defines,
                 COLOR_HELICITIES,
@@ -360,14 +355,16 @@ extern "C" __global__ void MAX_THREADS(256)
         }
     }
 
+    /// Returns the text that colour sums of plans of loops begin with: numbers, and the memory of events.
+    fn memory_of_events(&self) -> String {
+        [&self.of_events().defines(), COMPILERS, NUMBER, MEMORY].join("\n")
+    }
+
     /// Returns the unit of the colour sum of a plan of loops with this number of JAMP, if they are few.
     pub fn few_jamps(&self, jamps: usize) -> CompilationUnit {
         CompilationUnit {
             text: [
-                &self.of_events().defines(),
-                COMPILERS,
-                NUMBER,
-                MEMORY,
+                &self.memory_of_events(),
                 &FewJampsArguments::declaration(),
                 &format!("#define JAMPS {jamps}\n"),
                 COLOR_HELICITIES,
@@ -382,10 +379,7 @@ extern "C" __global__ void MAX_THREADS(256)
     pub fn color_ordered(&self) -> CompilationUnit {
         CompilationUnit {
             text: [
-                &self.of_events().defines(),
-                COMPILERS,
-                NUMBER,
-                MEMORY,
+                &self.memory_of_events(),
                 &WeightsArguments::declaration(),
                 &ColorOrderedArguments::declaration(),
                 &FlowsArguments::declaration(),

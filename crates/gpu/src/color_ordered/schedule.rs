@@ -419,10 +419,9 @@ impl ArrayScheduler<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::plan;
     use super::*;
-    use mebridge_generate::generate;
-    use mebridge_plan::binding::Binding;
-    use mebridge_plan::color_ordered::{Machine, compile};
+    use mebridge_plan::color_ordered::Machine;
 
     /// Everything that is read was written by an earlier level; each element of each array belongs to exactly one item.
     #[test]
@@ -442,17 +441,7 @@ mod tests {
             ("u u~ > z g g g g", whole, true),
             ("u u~ > z g g g g", 200, false),
         ] {
-            let process = generate(text)
-                .unwrap()
-                .remove(0)
-                .as_color_ordered()
-                .unwrap();
-            let card = process.model.default_card();
-            let binding = Binding::new(&process.model, &card).unwrap();
-            let rows: Vec<u32> = (0..process.helicities.len() as u32).collect();
-            let form = process.amplitudes.color_ordered().unwrap();
-            let plan = compile(&process, form, &binding, &rows, Machine::Gpu { tile }).unwrap();
-            let plan = plan.validate(&process).unwrap();
+            let plan = plan(text, Machine::Gpu { tile });
             let loops = plan.loops().unwrap();
             let schedule = ArraySchedule::new(loops).unwrap();
             assert!(tile == whole || loops.runs.len() > 1, "{text}");
@@ -505,13 +494,7 @@ mod tests {
     /// A plan that reuses memory has no levels.
     #[test]
     fn a_plan_for_a_core_is_refused() {
-        let process = generate("g g > g g g").unwrap().remove(0);
-        let process = process.as_color_ordered().unwrap();
-        let card = process.model.default_card();
-        let binding = Binding::new(&process.model, &card).unwrap();
-        let rows: Vec<u32> = (0..process.helicities.len() as u32).collect();
-        let form = process.amplitudes.color_ordered().unwrap();
-        let plan = compile(&process, form, &binding, &rows, Machine::CORE).unwrap();
+        let plan = plan("g g > g g g", Machine::CORE);
         assert!(ArraySchedule::new(plan.loops().unwrap()).is_none());
     }
 }

@@ -170,21 +170,13 @@ fn inputs(loops: &Loops, shifts: &[u32], vectors: u32) -> Option<Vec<Address>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::plan;
     use super::*;
-    use mebridge_generate::generate;
-    use mebridge_plan::binding::Binding;
-    use mebridge_plan::color_ordered::{Machine, compile};
+    use mebridge_plan::color_ordered::Machine;
 
     /// Returns the tables of a process for a GPU with this much shared memory and cache.
     fn tables(text: &str, tile: usize, shared: usize, cache: usize) -> Option<WholeTables> {
-        let process = generate(text).unwrap().remove(0);
-        let process = process.as_color_ordered().unwrap();
-        let card = process.model.default_card();
-        let binding = Binding::new(&process.model, &card).unwrap();
-        let rows: Vec<u32> = (0..process.helicities.len() as u32).collect();
-        let form = process.amplitudes.color_ordered().unwrap();
-        let plan = compile(&process, form, &binding, &rows, Machine::Gpu { tile }).unwrap();
-        let plan = plan.validate(&process).unwrap();
+        let plan = plan(text, Machine::Gpu { tile });
         let loops = plan.loops().unwrap();
         let schedule = ArraySchedule::new(loops).unwrap();
         let gpu = Properties {
