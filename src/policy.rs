@@ -26,6 +26,11 @@ const FEWEST_JAMPS: [[usize; 3]; 3] = [[720, 6, 2], [120, 120, 6], [720, 120, 6]
 /// times.)
 const FEWEST_WITH_BOSON: [[usize; 2]; 2] = [[1, 2], [6, 6]];
 
+/// Multiply-adds in whose time a GPU stores the currents of a recursion whose diagrams are cut and loads them again. (H200,
+/// double precision, speed with such a recursion over that without: u u~ > e+ e- d d~ 0.18, u d > w+ d d g 0.64, u u > u u
+/// g g 0.70, u u > e+ e- u u g 1.16, u u~ > t t~ g g g 2.6, u u~ > e+ e- d d~ g g 3.3, u u > e+ e- u u g g 8.4.)
+const STORED_CURRENTS: usize = 12_500;
+
 /// Hardware properties on which plans depend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processor {
@@ -91,17 +96,27 @@ pub fn color_ordered_is_faster(process: &Process, processor: Processor) -> bool 
 /// computed from half of the helicities take twice the time of their count, because threads cannot divide them by
 /// helicity. (H200, with 0.90 and 0.89 of the diagrams' multiply-adds: a third of the speed of g g > t t~ g, 1.1 to 1.4
 /// times that of g g > t t~ t t~ in SMEFT.)
+///
+/// On a GPU diagrams of up to some hundred amplitudes a helicity are code that keeps values in registers, and 3/4 of their
+/// cost compares with that of a recursion whose diagrams are cut, or that depends on chirality ([`STORED_CURRENTS`]).
 pub fn recursion_serves(recursion: &Plan, diagrams: &Count, processor: Processor) -> Serves {
     let has_amp2 = !recursion.channels().is_empty();
     let (counted, weighted) = (&recursion.count, recursion_cost(recursion, processor));
-    let twice = match processor {
-        Processor::Core => 0,
-        Processor::Gpu { .. } => counted.squares,
+    let kind = recursion.operations().recursion;
+    let cut = kind.is_some_and(|kind| kind.cut || kind.chiral);
+    let (twice, stored, (times, of)) = match processor {
+        Processor::Core => (0, 0, (1, 1)),
+        Processor::Gpu { .. } if cut => (counted.squares, STORED_CURRENTS, (4, 3)),
+        Processor::Gpu { .. } => (counted.squares, 0, (1, 1)),
     };
-    let with_channels = weighted(counted.cost_with_channels() + twice);
+    let is_less = |cost: usize, listed: usize| times * (weighted(cost) + stored) < of * listed;
     Serves {
-        without_channels: weighted(counted.cost()) < diagrams.cost(),
-        with_channels: has_amp2 && with_channels < diagrams.cost_with_channels(),
+        without_channels: is_less(counted.cost(), diagrams.cost()),
+        with_channels: has_amp2
+            && is_less(
+                counted.cost_with_channels() + twice,
+                diagrams.cost_with_channels(),
+            ),
     }
 }
 

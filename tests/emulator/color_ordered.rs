@@ -20,7 +20,7 @@ use mebridge_testing::worst;
 use std::sync::Arc;
 
 /// Events of a call.
-const EVENTS: usize = 37;
+pub(super) const EVENTS: usize = 37;
 
 /// A process in its colour-ordered form, although diagrams may serve it better.
 fn ordered(text: &str) -> Process {

@@ -1,5 +1,6 @@
 //! The engine on the emulated GPU, compared with the CPU's engine.
 
+use super::color_ordered::{EVENTS, Points};
 use mebridge::Error;
 use mebridge::backend::{Kernel, Kernels};
 use mebridge::bridge::Bridge;
@@ -183,6 +184,33 @@ fn compare(by_helicities: bool) {
                 }
             }
         }
+    }
+}
+
+/// Diagrams that are cut between their quark lines, with factors for each chirality, by tables and by the generated kernel
+/// of a helicity; and a process so small that code for all of its diagrams is faster.
+#[test]
+fn two_quark_lines_agree_with_the_cpu() {
+    let Some(gpu) = Emulator::new(check_where_named) else {
+        return;
+    };
+    for (text, cut) in [("u u > e+ e- u u g", true), ("u u~ > e+ e- d d~", false)] {
+        let process = mebridge::generate(text).expect(text).remove(0);
+        let points = Points::new(&process);
+        let [mut cpu, mut on_gpu] = bridges(&gpu, &process, Precision::Double, false);
+        for nevt in [EVENTS, 1, EVENTS] {
+            let events = points.events(false).first(nevt);
+            let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
+            on_gpu.wait_for_compiler();
+            let by = worst(&a.matrix_elements, &b.matrix_elements);
+            println!("{text} {by:.1e} recursion {}", a.recursion);
+            assert!(by < 1e-12, "{text}: {by:e}");
+            assert_eq!((a.helicity, a.color), (b.helicity, b.color), "{text}");
+            assert_eq!((a.good, a.recursion), (b.good, cut), "{text}");
+        }
+        let kernels = on_gpu.kernels(false).expect("kernels").each;
+        let of_helicity = kernels.iter().any(|kernel| kernel.name == "helicity");
+        assert_eq!(of_helicity, cut, "{kernels:?}");
     }
 }
 

@@ -268,12 +268,13 @@ fn no_pass_moves_the_answer_of_two_quark_lines() {
         let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
         let plan = |pass| plan_after(pass, &process, &binding, &all).expect("plan");
         let listed = jamps(&process, &binding, plan(Pass::List).expect(text));
-        // Only plans for CPUs are cut.
-        let found = jamps(&process, &binding, plan(Pass::Tiling).expect(text));
         let largest = listed.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
-        assert_eq!(found.len(), listed.len());
-        for (a, b) in found.iter().zip(&listed) {
-            assert!((a - b).abs() < 1e-12 * largest, "{text}: {a} {b}");
+        for pass in [Pass::MemoryReuse, Pass::Tiling] {
+            let found = jamps(&process, &binding, plan(pass).expect(text));
+            assert_eq!(found.len(), listed.len());
+            for (a, b) in found.iter().zip(&listed) {
+                assert!((a - b).abs() < 1e-12 * largest, "{text} {pass:?}: {a} {b}");
+            }
         }
     }
 }

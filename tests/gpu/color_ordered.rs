@@ -79,32 +79,7 @@ fn colour_ordered_forms_agree_with_the_cpu() {
     ] {
         let process = generate(text).expect("generated").remove(0);
         let process = process.as_color_ordered().expect("a colour-ordered form");
-        let batch = ordinary(&process, nevt);
-        let mut cpu = on_cpu(&process);
-        let right = [Ask::PLAIN, IGRAPH].map(|ask| (ask, batch.run(ask, &mut cpu)));
-        for (precision, tolerance) in [
-            (Precision::Double, 1e-11),
-            // The CPU sums over colours in single precision then, a GPU does not.
-            (Precision::Mixed, 1e-4),
-            (Precision::Float, 1e-2),
-        ] {
-            let mut on_gpu = gpu.bridge(&process, precision);
-            for (ask, right) in &right {
-                let mut answer = batch.run(*ask, &mut on_gpu);
-                println!(
-                    "{text} {precision:?} {ask:?}: {:.1e}",
-                    crate::common::worst(&answer.squared, &right.squared)
-                );
-                if precision != Precision::Double {
-                    // Choices may differ where a random number is near their limit.
-                    answer.helicity.clone_from(&right.helicity);
-                    answer.color.clone_from(&right.color);
-                }
-                if let Some(what) = answer.differs(right, tolerance) {
-                    wrong.push(format!("{text} {precision:?} {ask:?}: {what}"));
-                }
-            }
-        }
+        wrong.extend(compare(&gpu, &process, nevt, false));
     }
     conclude(&wrong);
 }
@@ -145,4 +120,71 @@ fn runs_of_helicities_agree_with_the_cpu() {
         assert!(sums.is_some_and(|kernel| kernel.launches > 1), "{text}");
     }
     conclude(&wrong);
+}
+
+/// Two quark lines, whose diagrams are cut between them, by tables and by generated code; some with bosons and leptons.
+#[test]
+fn two_quark_lines_agree_with_the_cpu() {
+    let Some(gpu) = Gpu::get() else {
+        return;
+    };
+    let mut wrong = Vec::new();
+    for (text, nevt) in [
+        ("u u~ > e+ e- d d~ g", 3000),
+        ("u u > e+ e- u u g", 3000),
+        ("u u~ > z d d~ g g", 1000),
+        ("u u~ > e+ e- d d~ g g", 1000),
+        ("u u~ > t t~ g g g", 1000),
+        ("u u > u u g g g", 1000),
+    ] {
+        let process = generate(text).expect("generated").remove(0);
+        for generated in [false, true] {
+            wrong.extend(compare(&gpu, &process, nevt, generated));
+        }
+    }
+    conclude(&wrong);
+}
+
+/// Differences from the CPU, with tables or generated code.
+fn compare(gpu: &Gpu, process: &Process, nevt: usize, generated: bool) -> Vec<String> {
+    let text = &process.name;
+    let mut wrong = Vec::new();
+    let batch = ordinary(process, nevt);
+    let mut cpu = on_cpu(process);
+    let right = [Ask::PLAIN, IGRAPH].map(|ask| (ask, batch.run(ask, &mut cpu)));
+    for (precision, tolerance) in [
+        (Precision::Double, 1e-11),
+        // The CPU sums over colours in single precision then, a GPU does not.
+        (Precision::Mixed, 1e-4),
+        (Precision::Float, 1e-2),
+    ] {
+        let mut switches = Switches {
+            precision,
+            ..gpu.switches()
+        };
+        if generated {
+            switches.gpu_group = None;
+        }
+        let mut on_gpu = bridge(process, &switches);
+        for (ask, right) in &right {
+            if generated {
+                batch.run(*ask, &mut on_gpu);
+                on_gpu.wait_for_compiler();
+            }
+            let mut answer = batch.run(*ask, &mut on_gpu);
+            println!(
+                "{text} {precision:?} {ask:?} generated {generated}: {:.1e}",
+                crate::common::worst(&answer.squared, &right.squared)
+            );
+            if precision != Precision::Double {
+                // Choices may differ where a random number is near their limit.
+                answer.helicity.clone_from(&right.helicity);
+                answer.color.clone_from(&right.color);
+            }
+            if let Some(what) = answer.differs(right, tolerance) {
+                wrong.push(format!("{text} {precision:?} {ask:?}: {what}"));
+            }
+        }
+    }
+    wrong
 }

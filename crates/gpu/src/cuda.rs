@@ -229,14 +229,19 @@ unsafe impl Driver for Cuda {
         // SAFETY: as above.
         let argument = unsafe { calls.parameter(function) };
         if shared > SHARED_WITHOUT_REQUEST {
-            let most = self.properties.shared_per_block;
-            let bytes = i32::try_from(shared).ok().filter(|_| shared <= most);
+            let of = Of::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+            // SAFETY: as above.
+            let own = unsafe { calls.function_attribute(function, of)? } as usize;
+            let most = self.properties.shared_per_block.saturating_sub(own);
+            let bytes = i32::try_from(most).ok().filter(|_| shared <= most);
             let bytes = bytes.ok_or_else(|| {
                 refused(format!(
                     "{shared} bytes of shared memory, and the GPU gives a block {most}"
                 ))
             })?;
             let attribute = Of::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // All that a launch may have: the kernel is one, however often it is looked up, and the next caller may
+            // request less.
             // SAFETY: as above.
             unsafe { calls.set_function_attribute(function, attribute, bytes)? };
         }

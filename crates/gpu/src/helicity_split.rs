@@ -5,12 +5,13 @@
 //! subset, with other external wavefunctions of the fixed legs. Generated code is then short, few values are alive at a
 //! time, and a thread computes one subset of one event. A preceding kernel computes values that depend on the
 //! helicities of only a few fixed legs (`codegen/hoisting.rs`). Other values shared by subsets are computed again in
-//! each subset; the more legs are free, the fewer these are.
+//! each subset; the more legs are free, the fewer these are. In a recursion with factors that depend on chirality all
+//! fermions are free.
 
 use super::level_schedule::LevelSchedule;
 use mebridge_plan::binding::Binding;
 use mebridge_plan::{Plan, compile, recursion};
-use mebridge_process::Process;
+use mebridge_process::{ExternalKind, Process, Wavefunction};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The subsets of helicities, with the plan that they share.
@@ -77,11 +78,15 @@ impl HelicitySplit {
         limit: usize,
     ) -> Option<HelicitySplit> {
         // Fermions first: one of them is the root of a recursion.
+        let mut spinor = vec![false; process.legs.len()];
+        for wavefunction in &process.wavefunctions {
+            if let Wavefunction::External(external) = wavefunction {
+                let kinds = [ExternalKind::FermionIn, ExternalKind::FermionOut];
+                spinor[external.leg as usize] |= kinds.contains(&external.kind);
+            }
+        }
         let mut legs: Vec<usize> = (0..process.legs.len()).collect();
-        legs.sort_by_key(|&leg| {
-            let spinor = process.legs[leg].pdg.unsigned_abs() <= 18;
-            (!spinor, process.legs[leg].incoming, leg)
-        });
+        legs.sort_by_key(|&leg| (!spinor[leg], process.legs[leg].incoming, leg));
         let mut best: Option<HelicitySplit> = None;
         for free in 0..legs.len() {
             let mut fixed = vec![true; legs.len()];
@@ -102,6 +107,11 @@ impl HelicitySplit {
             let Some(plan) = plan else {
                 continue;
             };
+            let recursion = plan.operations().recursion;
+            let chiral = recursion.is_some_and(|kind| kind.chiral);
+            if chiral && legs[free..].iter().any(|&leg| spinor[leg]) {
+                continue;
+            }
             if plan.count.multiply_adds > limit {
                 break;
             }
@@ -121,5 +131,28 @@ impl HelicitySplit {
             }
         }
         best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A recursion made for one chirality is wrong for the other, so that no subset of it has less than both.
+    #[test]
+    fn subsets_of_a_chiral_recursion_have_all_helicities_of_fermions() {
+        let text = "u u~ > e+ e- g";
+        let process = mebridge_generate::generate(text).expect(text).remove(0);
+        let card = process.model.default_card();
+        let binding = Binding::new(&process.model, &card).expect(text);
+        let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
+        let split =
+            |recursive, limit| HelicitySplit::best(&process, &binding, &all, recursive, limit);
+        let whole = split(true, usize::MAX).expect("a recursion");
+        let most = whole.plan.count.multiply_adds;
+        assert!(split(true, most - 1).is_none());
+        assert!(split(false, most - 1).is_some());
+        // Legs 0 to 3 are fermions.
+        assert!(whole.fixed[..4].iter().all(|fixed| !fixed));
     }
 }

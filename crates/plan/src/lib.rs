@@ -102,8 +102,8 @@ pub struct Operations {
     /// The amplitudes of one helicity; their inputs are indices of wavefunctions, to be looked up in the helicity's
     /// table.
     pub amplitudes: Vec<Batch>,
-    /// Whether this is a recursion, and not a list of diagrams.
-    pub recursive: bool,
+    /// What kind of recursion this is; `None` for a list of diagrams.
+    pub recursion: Option<RecursionKind>,
     /// For each good helicity, the addresses of all wavefunctions.
     pub tables: Vec<Vec<Address>>,
     /// The good helicities (indices into `tables`) in order of evaluation, in groups of one or two. The two helicities
@@ -122,9 +122,19 @@ pub struct Operations {
     pub general: Vec<GeneralRoutine>,
 }
 
+/// The kind of a recursion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecursionKind {
+    /// Whether each diagram is cut at an internal line, instead of rooted at an external one.
+    pub cut: bool,
+    /// Whether operations contain factors that depend on the chirality of massless fermions: the plan holds for no other
+    /// helicities of these.
+    pub chiral: bool,
+}
+
 /// The operations of a plan that has only loops.
 static NO_OPERATIONS: Operations = Operations {
-    recursive: false,
+    recursion: None,
     currents: Vec::new(),
     amplitudes: Vec::new(),
     tables: Vec::new(),

@@ -207,7 +207,7 @@ fn a_flow_of_gluons_is_a_recursion() {
         let binding = Binding::new(&process.model, &process.model.default_card()).expect(text);
         let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
         let plan = mebridge_plan::recursion::compile(process, &binding, &all).expect(text);
-        assert!(plan.operations().recursive);
+        assert!(plan.operations().recursion.is_some());
         let [products] = &plan.operations().amplitudes[..] else {
             panic!("{text}: one kind of product");
         };

@@ -26,7 +26,7 @@ use std::fmt::Write;
 /// Bytes of constant memory for the addresses of wavefunctions.
 const CONSTANT: usize = 48 << 10;
 /// Maximum number of colour flows.
-const FLOWS: usize = 32;
+const FLOWS: usize = 64;
 /// Maximum number of amplitudes of a helicity.
 const AMPLITUDES: usize = 600;
 /// Maximum number of helicities.

@@ -30,6 +30,8 @@ struct State {
     fails: Option<usize>,
     /// Number of invalid calls, which tools report as errors of the program.
     refused: usize,
+    /// Dynamic shared memory that each kernel may have, if more than usual.
+    shared: BTreeMap<usize, c_int>,
 }
 
 thread_local! {
@@ -243,7 +245,9 @@ fakes! {
         put(function, module.cast());
     };
     cuFuncGetAttribute(value: *mut c_int, attribute: CUfunction_attribute, function: CUfunction) { put(value, 7) };
-    cuFuncSetAttribute(function: CUfunction, attribute: CUfunction_attribute, value: c_int) {};
+    cuFuncSetAttribute(function: CUfunction, attribute: CUfunction_attribute, value: c_int) {
+        with(|state| state.shared.insert(function as usize, value));
+    };
     cuOccupancyMaxActiveBlocksPerMultiprocessor(
         blocks: *mut c_int, function: CUfunction, threads: c_int, shared: usize
     ) { put(blocks, 2) };
@@ -266,5 +270,11 @@ fakes! {
     cuLaunchKernel(
         function: CUfunction, x: c_uint, y: c_uint, z: c_uint, i: c_uint, j: c_uint, k: c_uint, shared: c_uint,
         stream: CUstream, arguments: *mut *mut c_void, extra: *mut *mut c_void
-    ) {};
+    ) {
+        let most = with(|state| state.shared.get(&(function as usize)).copied().unwrap_or(48 << 10));
+        if i64::from(shared) > i64::from(most) {
+            with(|state| state.refused += 1);
+            return INVALID_VALUE;
+        }
+    };
 }

@@ -272,6 +272,25 @@ fn a_launch_that_the_kernel_cannot_have_is_refused() {
     assert!(launch(&stream, &kernel, SHAPE, &[]).is_err());
 }
 
+/// Two plans share a compiled kernel, with workspaces of different size: the driver knows one limit for both.
+#[test]
+fn who_looks_a_kernel_up_last_takes_no_shared_memory_from_others() {
+    let gpu = gpu(0);
+    let module = Module::load(&gpu, b"an image").unwrap();
+    let stream = Stream::new(&gpu).unwrap();
+    let sizes = [100 << 10, 60 << 10];
+    let kernels = sizes.map(|shared| module.function("kernel", shared).unwrap());
+    for (kernel, shared) in kernels.iter().zip(sizes) {
+        let shape = Shape {
+            shared: shared as u32,
+            ..SHAPE
+        };
+        // SAFETY: the driver of these tests does nothing.
+        unsafe { stream.launch(kernel, shape, &[0; ARGUMENT]) }.unwrap();
+    }
+    assert_eq!(fake::take_refused(), 0);
+}
+
 #[test]
 fn what_belongs_to_another_gpu_is_refused() {
     let gpus = [0, 1].map(gpu);

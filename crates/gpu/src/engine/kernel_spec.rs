@@ -81,7 +81,7 @@ impl KernelSpec {
         shape: source::CompileOptions,
         options: Options,
     ) -> Option<KernelSpec> {
-        let recursive = plan.operations().recursive;
+        let recursive = plan.operations().recursion.is_some();
         if options.most_generated == 0 {
             return None;
         }

@@ -144,7 +144,6 @@ pub fn lower(
     compiler.plan.jamp_base = jamp_base;
     let operations = &mut compiler.operations;
     operations.pair_stride = pair_stride;
-    operations.recursive = true;
     operations.jamp = Sums::new(
         root.jamp(),
         |i| product_base + 2 * i,

@@ -2,7 +2,7 @@
 //!
 //! A plan made here computes the colour flows without the amplitudes of single diagrams; the squares of these, which
 //! channel weights need, are computed separately ([`squares`]). With two fermion lines each diagram is cut in two at a line
-//! between them, on CPUs ([`diagrams::DiagramCut`]), so that no current has nearly all legs. Otherwise all diagrams are
+//! between them ([`diagrams::DiagramCut`]), so that no current has nearly all legs. Otherwise all diagrams are
 //! rooted at one external fermion, or a scalar or vector if there are none ([`diagrams`]). Sums of trees that always occur
 //! together become currents (`columns`, [`berends_giele`]), and the currents become operations (`lower`). If a process
 //! has vertices whose legs cannot be exchanged, or sums that do not factor, there is no such plan, and the list of
@@ -27,7 +27,7 @@ use super::amplitudes::{squared, used};
 use super::binding::Binding;
 use super::compiler::Compiler;
 use super::passes::Pass;
-use super::{Count, Plan, memory_reuse, tiling};
+use super::{Count, Plan, RecursionKind, memory_reuse, tiling};
 use berends_giele::BerendsGiele;
 use diagrams::{DiagramCut, Forest, Interaction};
 use mebridge_ops::recognize::{Recognized, recognize};
@@ -92,10 +92,9 @@ fn make(
             &recursion,
         )
     };
-    // GPUs keep to the diagrams, for which they have generated code.
-    let cuts = last.is_for_cpus().then(|| cuts(process));
-    let cuts = cuts.into_iter().flatten();
-    let plans = cuts.filter_map(|cut| grow((cut.from, Some(cut))).and_then(plan));
+    let plans = cuts(process)
+        .into_iter()
+        .filter_map(|cut| grow((cut.from, Some(cut))).and_then(plan));
     if let Some(best) = plans.min_by_key(|plan| plan.count.cost()) {
         return Some(best);
     }
@@ -135,8 +134,9 @@ fn lowered(
     recursion: &BerendsGiele,
 ) -> Option<Plan> {
     let listed = process.amplitudes.diagrams()?;
-    // If helicities differ from lane to lane, so do chiralities. GPUs keep to the diagrams here, too.
-    if (each || !last.is_for_cpus()) && forest.interactions.iter().any(Interaction::is_chiral) {
+    let is_chiral = forest.interactions.iter().any(Interaction::is_chiral);
+    // If helicities differ from lane to lane, so do chiralities.
+    if each && is_chiral {
         return None;
     }
     let mut used = match each {
@@ -160,6 +160,10 @@ fn lowered(
     } else if let Some(squares) = Amp2Cuts::find(process, helicities, forest) {
         squares.lower(&mut compiler, forest, recursion, &nodes)?;
     }
+    compiler.operations.recursion = Some(RecursionKind {
+        cut: forest.cut.is_some(),
+        chiral: is_chiral,
+    });
     let mut plan = compiler.into_plan();
     if last.is_for_cpus() {
         tiling::reuse(&mut plan, &process.helicities);
