@@ -213,6 +213,18 @@ def test_limits(process: str, masses: list[float], tmp_path: pathlib.Path) -> No
     assert kinds == {"soft", "collinear"}
 
 
+def test_a_gluon_softer_than_rounding_of_the_others() -> None:
+    """The line of a quark that has emitted it is also that of the other quark and the W boson, whose products cancel."""
+    mass, way = 80.419002445756163, np.array([0.5, 0.3, -0.7]) / np.sqrt(0.83)
+    events = []
+    for k in (1e-4, 1e-10, 1e-13):
+        w = np.append(np.sqrt(mass**2 + k**2), -k * way)
+        beam = (w[0] + k) / 2
+        events.append([[beam, 0, 0, beam], [beam, 0, 0, -beam], w, np.append(k, k * way)])
+    found = mebridge.Process("u d~ > w+ g").evaluate(np.array(events)) * np.array([1e-4, 1e-10, 1e-13]) ** 2
+    np.testing.assert_allclose(found[1:], found[0], rtol=1e-10)
+
+
 def test_tensors() -> None:
     """The trace is the Born, nothing is along the momentum, and the direction of a rotation about z does not matter."""
     born = mebridge.Born("g g > t t~")
