@@ -583,8 +583,9 @@ int32_t mebridge_born_open(const char *process,
 void mebridge_born_close(struct mebridge_born *born);
 
 /*
- Returns JSON about a Born: its `name`, the PDG codes of its `legs`, how many are `incoming`, the pairs of legs (from 0)
- that it `links`, and the number of its `amplitudes`. Valid until the handle is closed. NULL if there is no such Born.
+ Returns JSON about a Born: its `name`, the PDG codes of its `legs`, how many are `incoming`, the helicity of each leg in
+ the first row of its table (`first_helicity`; complex Borns depend on it), the pairs of legs (from 0) that it `links`,
+ and the number of its `amplitudes`. Valid until the handle is closed. NULL if there is no such Born.
  */
 const char *mebridge_born_description(const struct mebridge_born *born);
 

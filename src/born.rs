@@ -345,6 +345,44 @@ fn combination(sum: &[Term], terms: &[Complex64], amplitudes: usize) -> Complex6
     parts.sum()
 }
 
+/// Another event with the masses and the energy of this one: its outgoing legs are turned in the rest frame of the incoming
+/// ones, for each `number` otherwise. `momenta` are `[leg][E, x, y, z]`.
+pub fn turned(process: &Process, momenta: &[f64], number: u32) -> Vec<f64> {
+    let incoming = process.legs.iter().map(|leg| leg.incoming);
+    let mut total = [0.0; 4];
+    for (p, _) in momenta
+        .chunks_exact(4)
+        .zip(incoming.clone())
+        .filter(|(_, i)| *i)
+    {
+        total = std::array::from_fn(|i| total[i] + p[i]);
+    }
+    let [energy, way @ ..] = total;
+    let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    let mass = (energy * energy - dot(way, way)).sqrt();
+    // About an axis that is no direction of a coordinate, by no fraction of a full turn.
+    let axis = [1.0, 2.0, 3.0].map(|x: f64| x / 14.0f64.sqrt());
+    let (sine, cosine) = (2.4 * f64::from(number)).sin_cos();
+    let mut turned = Vec::with_capacity(momenta.len());
+    for (p, incoming) in momenta.chunks_exact(4).zip(incoming) {
+        let (e, p) = (p[0], [p[1], p[2], p[3]]);
+        let at_rest = (e * energy - dot(p, way)) / mass;
+        let back = (e + at_rest) / (energy + mass);
+        let p: [f64; 3] = std::array::from_fn(|i| p[i] - back * way[i]);
+        let along = dot(p, axis) * (1.0 - cosine);
+        let cross = |i: usize| {
+            let (j, k) = ((i + 1) % 3, (i + 2) % 3);
+            axis[j] * p[k] - axis[k] * p[j]
+        };
+        turned.push(at_rest);
+        turned.extend((0..3).map(|i| match incoming {
+            true => p[i],
+            false => cosine * p[i] + sine * cross(i) + along * axis[i],
+        }));
+    }
+    turned
+}
+
 /// The process whose JAMPs are the amplitudes of this one, in their order (`AMP`, of which `born.f` keeps those of all
 /// helicities in `SAVEAMP`).
 ///
@@ -495,6 +533,41 @@ mod tests {
             changed[at] ^= 0x10;
             assert!(read(&changed).is_err(), "{at}");
         }
+    }
+
+    #[test]
+    fn turned_events_are_physical_and_others() {
+        let process = example::scalars();
+        let legs = process.legs.len();
+        let incoming = process.legs.iter().filter(|leg| leg.incoming).count();
+        assert!(incoming == 2 && legs == 4);
+        // Masses 0, 0, 3 and 4, along z and not at rest.
+        let event = [
+            [15.0, 0.0, 0.0, 15.0],
+            [5.0, 0.0, 0.0, -5.0],
+            [f64::sqrt(9.0 + 100.0), 0.0, 0.0, 10.0],
+            [20.0 - f64::sqrt(109.0), 0.0, 0.0, 0.0],
+        ]
+        .concat();
+        let square = |p: &[f64]| p[0] * p[0] - p[1] * p[1] - p[2] * p[2] - p[3] * p[3];
+        let sum = |event: &[f64], legs: std::ops::Range<usize>, i: usize| -> f64 {
+            legs.map(|leg| event[4 * leg + i]).sum()
+        };
+        let [one, two] = [1, 2].map(|number| turned(&process, &event, number));
+        for found in [&one, &two] {
+            for (p, q) in event.chunks(4).zip(found.chunks(4)) {
+                assert!((square(p) - square(q)).abs() < 1e-11);
+            }
+            for i in 0..4 {
+                let [before, after] = [0..2, 2..4].map(|legs| sum(found, legs, i));
+                let expected = if i == 0 { 300.0f64.sqrt() } else { 0.0 };
+                assert!((before - expected).abs() < 1e-12 && (after - expected).abs() < 1e-12);
+            }
+            // The beams stay along z, the others do not.
+            assert!(found[1] == 0.0 && found[2] == 0.0 && found[3] > 0.0);
+            assert!((9..12).all(|i| found[i].abs() > 0.1));
+        }
+        assert!((9..12).any(|i| (one[i] - two[i]).abs() > 0.1));
     }
 
     #[test]

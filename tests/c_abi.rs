@@ -122,6 +122,7 @@ fn nothing_but_the_interface_is_exported() {
         "mebridge_open_real_",
         "mebridge_row_",
         "mebridge_squared_",
+        "mebridge_turned_",
         "mebridge_set_sde_strategy_",
     ];
     // The exported symbols are exactly the functions of the headers.

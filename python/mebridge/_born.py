@@ -82,26 +82,64 @@ class Born:
         self.legs = tuple(about["legs"])
         self.links = tuple((i, j) for i, j in about["links"])
         self._amplitudes = about["amplitudes"]
+        self._incoming = about["incoming"]
+        self._first_helicity = about["first_helicity"]
 
     def __repr__(self) -> str:
         return f"<mebridge.Born {self.name}: {len(self.legs)} legs, {len(self.links)} colour links>"
 
     def emissions(self, flavors: int = 4) -> list[Emission]:
         """Returns the real emissions of strong interactions that this Born is the limit of, with the quarks up to this PDG
-        code as massless partons. The factor for identical particles is that of each process."""
+        code as massless partons. The factor for identical particles is that of each process. The widths of coloured
+        particles must be zero in the parameter card, of the Born as of the real emissions: a top quark with a width cuts
+        soft gluons off, and its diagrams are not gauge invariant."""
         text = lib.mebridge_born_emissions(self._handle, flavors)
         if text is None:
             raise Error(last_error())
         return [Emission(**emission) for emission in json.loads(text)]
 
-    def evaluate(self, momenta: ArrayLike, alpha_s: ArrayLike = 0.118) -> BornValues:
-        """Evaluates points of phase space. ``momenta`` has shape (events, legs, 4), (E, px, py, pz) in GeV with incoming
-        particles first; ``alpha_s`` is one number or one for each event."""
+    def tensors(self, momenta: ArrayLike, values: BornValues, leg: int) -> NDArray[np.float64]:
+        """Returns B_munu of a leg (from 0), a massless vector, from what :meth:`evaluate` has returned for these momenta:
+        the Born with the polarisation vectors of this leg taken off; shape (events, 4, 4), real and symmetric, with upper
+        indices. For a vector n across the leg's momentum in the frame of the momenta, with n.n = -1, ``n @ B @ n`` is the
+        Born polarised along n, and B_11 + B_22 + B_33 is the Born: what collinear limits of a gluon contain."""
+        points = self._points(momenta)
+        complex_born = values.complex_borns[:, leg]
+        if np.isnan(complex_born).any():
+            raise ValueError(f"leg {leg} (PDG code {self.legs[leg]}) is no massless vector, and has no B_munu")
+        if len(points) != len(complex_born):
+            raise ValueError(f"there are momenta of {len(points)} events and values of {len(complex_born)}")
+        # HELAS's polarisation vector of the helicity to which the complex Born belongs.
+        x, y, z = points[:, leg, 1:].T
+        helicity, outgoing = self._first_helicity[leg], 1 if leg >= self._incoming else -1
+        pt = np.hypot(x, y)
+        along_z = pt == 0
+        across = np.where(along_z, 1, pt)
+        # Along z that of py = 0, px -> 0. HELAS's has the other sign along -z, which its square does not see.
+        cosine, sine = np.where(along_z, 1, x / across), np.where(along_z, 0, y / across)
+        polar, size = np.where(along_z, np.copysign(1, z), z / np.hypot(pt, z)), np.hypot(pt, z)
+        vector = np.zeros((len(points), 4), dtype=np.complex128)
+        vector[:, 1] = -helicity * cosine * polar - 1j * outgoing * sine
+        vector[:, 2] = -helicity * sine * polar + 1j * outgoing * cosine
+        vector[:, 3] = helicity * pt / size
+        vector /= np.sqrt(2)
+        outer = vector[:, :, None]
+        mean = values.born[:, None, None] * (outer * vector.conj()[:, None]).real
+        found: NDArray[np.float64] = mean - 2 * (complex_born[:, None, None] * outer * vector[:, None]).real
+        return found
+
+    def _points(self, momenta: ArrayLike) -> NDArray[np.float64]:
         points = np.ascontiguousarray(momenta, dtype=np.float64)
         legs = len(self.legs)
         if points.ndim != 3 or points.shape[1:] != (legs, 4):
             raise ValueError(f"momenta have shape {points.shape}; it must be (events, {legs}, 4)")
-        events = len(points)
+        return points
+
+    def evaluate(self, momenta: ArrayLike, alpha_s: ArrayLike = 0.118) -> BornValues:
+        """Evaluates points of phase space. ``momenta`` has shape (events, legs, 4), (E, px, py, pz) in GeV with incoming
+        particles first; ``alpha_s`` is one number or one for each event."""
+        points = self._points(momenta)
+        events, legs = len(points), len(self.legs)
         g_s = np.ascontiguousarray(np.broadcast_to(np.sqrt(4 * np.pi * np.asarray(alpha_s, float)), events))
         born, each = np.empty(events), np.empty((events, len(self.links)))
         complex_borns = np.empty((events, legs), dtype=np.complex128)

@@ -1,5 +1,7 @@
 """Borns with their colour links: those that aMC@NLO wrote, and other processes."""
 
+import collections
+import math
 import pathlib
 
 import numpy as np
@@ -68,34 +70,180 @@ def test_one_amplitude_is_the_born() -> None:
     np.testing.assert_allclose(values.amp2[:, 0] * 2 / 36, values.born, rtol=1e-12)
 
 
-def test_a_soft_gluon() -> None:
-    """|M|^2 of each real emission with a soft gluon becomes the sum of the links over its eikonal factors."""
-    born = mebridge.Born("u u~ > d d~")
-    assert len(born.emissions()) == 6
-    momenta = points(1)
-    momenta[0, 2:, 1:] *= 400 / np.linalg.norm(momenta[0, 2, 1:])
-    (emission,) = {e.process for e in born.emissions() if e.soft}
-    assert emission == "2 -2 > 1 -1 21"
-    real = mebridge.Process(emission)
-    alpha_s, softness = 0.1, 1e-6
-    k = softness * np.array([1.0, 0.48, 0.6, 0.64])
-    # Recoil is of the second order in this limit.
-    p = np.vstack([momenta[0], k])
-    total = p[0] + p[1] - k
-    mass = np.sqrt(total[0] ** 2 - total[1:] @ total[1:])
-    for leg in (2, 3):
-        rest = momenta[0, leg] * mass / 800
-        along = total[1:] @ rest[1:]
-        p[leg, 0] = (total[0] * rest[0] + along) / mass
-        p[leg, 1:] = rest[1:] + total[1:] * (along / (mass * (mass + total[0])) + rest[0] / mass)
-    metric = np.diag([1.0, -1, -1, -1])
-    values = born.evaluate(momenta, alpha_s)
-    eikonal = 0.0
-    for i, j in born.links:
-        pi, pj = momenta[0, i] @ metric, momenta[0, j] @ metric
-        eikonal += values.links[0, i, j] * (pi @ momenta[0, j]) / ((pi @ k) * (pj @ k))
-    limit = -2 * 4 * np.pi * alpha_s * eikonal
-    assert real.evaluate(p[None], alpha_s=alpha_s)[0] == pytest.approx(limit, rel=1e-4)
+METRIC = np.array([1.0, -1, -1, -1])
+CF, CA, TR = 4 / 3, 3, 1 / 2
+
+
+def dot(a: np.ndarray, b: np.ndarray) -> float:
+    return float(a * METRIC @ b)
+
+
+def boosted(p: np.ndarray, to: np.ndarray) -> np.ndarray:
+    """Returns a momentum of the rest frame of ``to`` in the frame of ``to``."""
+    mass, along = np.sqrt(dot(to, to)), to[1:] @ p[1:]
+    return np.append((to[0] * p[0] + along) / mass, p[1:] + to[1:] * (along / (mass * (mass + to[0])) + p[0] / mass))
+
+
+def massless(p: np.ndarray) -> np.ndarray:
+    return np.append(np.linalg.norm(p[1:]), p[1:])
+
+
+def some_event(masses: list[float], random: np.random.Generator) -> np.ndarray:
+    """Returns momenta of 800 GeV, decayed one particle after the other."""
+    incoming = 400 * np.array([[1.0, 0, 0, 1], [1, 0, 0, -1]])
+    total, event = incoming.sum(axis=0), list(incoming)
+    for done, mass in enumerate(masses[:-1], 1):
+        others = masses[done:]
+        own, rest = np.sqrt(dot(total, total)), sum(others)
+        if len(others) > 1:
+            rest += (own - mass - rest) * random.uniform(0.3, 0.7)
+        energy = (own**2 + mass**2 - rest**2) / (2 * own)
+        cosine, phi = random.uniform(-0.8, 0.8), random.uniform(0, 2 * np.pi)
+        sine = np.sqrt(1 - cosine**2)
+        way = np.sqrt(energy**2 - mass**2) * np.array([sine * np.cos(phi), sine * np.sin(phi), cosine])
+        event.append(boosted(np.append(energy, way), total))
+        total = boosted(np.append(own - energy, -way), total)
+    return np.array([*event, total])
+
+
+def with_beams(born: np.ndarray, final: np.ndarray) -> np.ndarray:
+    """Returns an event of these final momenta: the beams of a Born follow their recoil."""
+    total, before = final.sum(axis=0), born[:2].sum(axis=0)
+    scale = np.sqrt(dot(total, total) / dot(before, before))
+    return np.vstack([[massless(boosted(scale * beam, total)) for beam in born[:2]], final])
+
+
+def soft(born: np.ndarray, softness: float, random: np.random.Generator) -> np.ndarray:
+    way = random.normal(size=3)
+    k = 400 * softness * np.append(1, way / np.linalg.norm(way))
+    return with_beams(born, np.vstack([born[2:], k]))
+
+
+def collinear(born: np.ndarray, leg: int, z: float, across: np.ndarray) -> np.ndarray:
+    """Splits a leg: a final one into shares z and 1 - z, or an initial one that is the share z of its mother."""
+    if leg > 1:
+        final = born[2:].copy()
+        final[leg - 2] = massless(z * born[leg] + across)
+        return with_beams(born, np.vstack([final, massless((1 - z) * born[leg] - across)]))
+    final = np.vstack([born[2:], massless((1 - z) / z * born[leg] + across)])
+    total, other = final.sum(axis=0), born[1 - leg]
+    other = other * dot(total, total) / (2 * dot(other, total))
+    mother = massless(total - other)
+    return np.vstack([[mother, other] if leg == 0 else [other, mother], final])
+
+
+def splitting(born: mebridge.Born, emission: mebridge.Emission, z: float, mean: float, along: float) -> float:
+    """The Altarelli-Parisi function times the Born: ``along`` is the Born polarised along the plane of a gluon's
+    splitting (Catani and Seymour, hep-ph/9605323, section 4.3)."""
+    emitted, is_gluon = int(emission.process.split()[-1]), born.legs[emission.leg] == 21
+    if not is_gluon and emitted == 21:
+        return CF * (1 + z**2) / (1 - z) * mean
+    if not is_gluon:
+        return TR * (1 - 2 * z * (1 - z)) * mean
+    if emission.leg > 1:
+        if emitted == 21:
+            return 2 * CA * ((z / (1 - z) + (1 - z) / z) * mean + 2 * z * (1 - z) * along)
+        return TR * (mean - 4 * z * (1 - z) * along)
+    if emitted == 21:
+        return 2 * CA * ((z / (1 - z) + z * (1 - z)) * mean + 2 * (1 - z) / z * along)
+    return CF * (z * mean + 4 * (1 - z) / z * along)
+
+
+@pytest.mark.parametrize(
+    ("process", "masses"),
+    [
+        ("u u~ > d d~", [0.0, 0]),
+        ("g g > d d~", [0.0, 0]),
+        ("e+ e- > u u~ g", [0.0, 0, 0]),
+        ("g u > t t~ u", [173.0, 173, 0]),
+    ],
+)
+def test_limits(process: str, masses: list[float], tmp_path: pathlib.Path) -> None:
+    """Real emissions become what the Born, its links and its tensors say, ever closer to each soft and collinear limit.
+    A width of the top quark would cut soft gluons off, and break gauge invariance."""
+    card = tmp_path / "card.dat"
+    card.write_text("Block sminputs\n 1 132.507\n 2 1.16639e-5\n 3 0.118\nBlock mass\n 6 173.0\n 23 91.188\n"
+                    "DECAY 6 0.0\nDECAY 23 2.4414\n")  # fmt: skip
+    born = mebridge.Born(process, card)
+    random = np.random.default_rng(61)
+    event, alpha_s = some_event(masses, random), 0.1
+    values = born.evaluate(event[None], alpha_s)
+    mean, coupling = values.born[0], 4 * np.pi * alpha_s
+
+    def identical(legs: tuple[int, ...]) -> int:
+        return math.prod(math.factorial(count) for count in collections.Counter(legs[2:]).values())
+
+    kinds = set()
+    for emission in born.emissions(flavors=2):
+        real = mebridge.Process(emission.process, card=card)
+        leg, codes = emission.leg, tuple(int(code) for code in emission.process.replace(">", "").split())
+        symmetry = identical(codes) / identical(born.legs)
+        found: dict[str, list[float]] = {"soft": [], "collinear": []}
+        z, state = random.uniform(0.3, 0.7), random.bit_generator.state
+        for smallness in (1e-3, 1e-5, 1e-7):
+            random.bit_generator.state = state
+            if emission.soft:
+                point = soft(event, smallness, random)
+                k, eikonal = point[-1], 0.0
+                for i, j in born.links:
+                    pi, pj = event[i], event[j]
+                    eikonal += values.links[0, i, j] * dot(pi, pj) / (dot(pi, k) * dot(pj, k))
+                answer = real.evaluate(point[None], alpha_s=alpha_s)[0]
+                found["soft"].append(symmetry * answer / (-2 * coupling * eikonal) - 1)
+            if emission.collinear:
+                way = random.normal(size=3)
+                away = event[leg, 1:] / event[leg, 0]
+                way -= (way @ away) * away
+                way /= np.linalg.norm(way)
+                point = collinear(event, leg, z, smallness * event[leg, 0] * np.append(0, way))
+                a, b = point[leg], point[-1]
+                angle = np.cross(a[1:], b[1:])
+                product = angle @ angle / (a[0] * b[0] + a[1:] @ b[1:])
+                along = math.nan
+                if born.legs[leg] == 21:
+                    along = way @ born.tensors(event[None], values, leg)[0, 1:, 1:] @ way
+                limit = coupling / product * splitting(born, emission, z, mean, along)
+                answer = real.evaluate(point[None], alpha_s=alpha_s)[0]
+                found["collinear"].append(symmetry * answer / (limit if leg > 1 else limit / z) - 1)
+        for kind, deviations in found.items():
+            if deviations:
+                kinds.add(kind)
+                size = np.abs(deviations)
+                assert size[0] < 0.03 and size[1] < 3e-4 and size[2] < 1e-6, (emission, kind, deviations)
+    assert kinds == {"soft", "collinear"}
+
+
+def test_a_gluon_softer_than_rounding_of_the_others() -> None:
+    """The line of a quark that has emitted it is also that of the other quark and the W boson, whose products cancel."""
+    mass, way = 80.419002445756163, np.array([0.5, 0.3, -0.7]) / np.sqrt(0.83)
+    events = []
+    for k in (1e-4, 1e-10, 1e-13):
+        w = np.append(np.sqrt(mass**2 + k**2), -k * way)
+        beam = (w[0] + k) / 2
+        events.append([[beam, 0, 0, beam], [beam, 0, 0, -beam], w, np.append(k, k * way)])
+    found = mebridge.Process("u d~ > w+ g").evaluate(np.array(events)) * np.array([1e-4, 1e-10, 1e-13]) ** 2
+    np.testing.assert_allclose(found[1:], found[0], rtol=1e-10)
+
+
+def test_tensors() -> None:
+    """The trace is the Born, nothing is along the momentum, and the direction of a rotation about z does not matter."""
+    born = mebridge.Born("g g > t t~")
+    momenta = points(4, 173.0)
+    values = born.evaluate(momenta)
+    for leg in (0, 1):
+        tensor = born.tensors(momenta, values, leg)
+        np.testing.assert_allclose(tensor[:, 1:, 1:].trace(axis1=1, axis2=2), values.born, rtol=1e-12)
+        np.testing.assert_array_equal(tensor, tensor.transpose(0, 2, 1))
+        np.testing.assert_allclose(tensor @ momenta[:, leg, :, None], 0, atol=1e-12 * values.born.max())
+        # As seen from a frame that is turned from z to x.
+        turned = momenta[:, :, [0, 3, 2, 1]] * np.array([1, 1, 1, -1])
+        again = born.tensors(turned, born.evaluate(turned), leg)
+        back = again[:, [0, 3, 2, 1]][:, :, [0, 3, 2, 1]] * np.outer([1, -1, 1, 1], [1, -1, 1, 1])
+        np.testing.assert_allclose(back, tensor, atol=1e-12 * values.born.max())
+    with pytest.raises(ValueError, match=r"leg 2 .* is no massless vector"):
+        born.tensors(momenta, values, 2)
+    with pytest.raises(ValueError, match="momenta of 3 events and values of 4"):
+        born.tensors(momenta[:3], values, 0)
 
 
 def test_emissions() -> None:

@@ -322,6 +322,48 @@ fn all_come_from_the_library(name: &str) {
     same(&after.filter(|(path, _)| !built(path)).collect(), &before);
 }
 
+/// With the top quarks along the beams some helicities vanish. The Fortran then leaves them out for good.
+#[test]
+fn helicities_that_vanish_in_the_first_event_count() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let mut small = by_hand(d.path(), "nlo");
+    let born = import_born(&small.p, &Options::default()).unwrap();
+    let some = events(&born.process, 3);
+    let mut along = some[0].clone();
+    let size = along[9..12].iter().map(|p| p * p).sum::<f64>().sqrt();
+    along[9..12].copy_from_slice(&[0.0, 0.0, size]);
+    along[13..16].copy_from_slice(&[0.0, 0.0, -size]);
+    let of = |events: &[Vec<f64>]| {
+        let mut text = String::new();
+        for momenta in events {
+            for configuration in 1..=2 {
+                writeln!(text, "1 {configuration} 1 1.2").unwrap();
+                let numbers: Vec<String> = momenta.iter().map(|x| format!("{x:e}")).collect();
+                writeln!(text, "{}", numbers.join("\n")).unwrap();
+            }
+        }
+        text
+    };
+    let special_first = of(&[&[along][..], &some].concat());
+    small.make();
+    small.input = of(&some);
+    let (right, _) = small.run("madevent_mintFO", "1");
+    small.input = special_first;
+    let (fortran, _) = small.run("madevent_mintFO", "1");
+    assert!(
+        (fortran[2][0] / right[0][0] - 1.0).abs() > 1e-3,
+        "the first event is not special"
+    );
+    small.clean();
+    link(&small.output, &[]).ok();
+    small.make();
+    let (library, _) = small.run("madevent_mintFO", "1");
+    agree(&library[2..], &right);
+}
+
 #[test]
 fn an_edit_of_a_born_is_seen() {
     if !compiler() {

@@ -64,6 +64,7 @@ pub unsafe extern "C" fn mebridge_born_open(
             "name": process.name,
             "legs": legs,
             "incoming": process.legs.iter().filter(|leg| leg.incoming).count(),
+            "first_helicity": process.helicities.first(),
             "links": links,
             "amplitudes": process.amplitudes.vertices().len(),
         });
@@ -85,8 +86,9 @@ pub extern "C" fn mebridge_born_close(born: *mut MebridgeBorn) {
     let _ = no_panic(|| OPEN.remove(born as usize as u64));
 }
 
-/// Returns JSON about a Born: its `name`, the PDG codes of its `legs`, how many are `incoming`, the pairs of legs (from 0)
-/// that it `links`, and the number of its `amplitudes`. Valid until the handle is closed. NULL if there is no such Born.
+/// Returns JSON about a Born: its `name`, the PDG codes of its `legs`, how many are `incoming`, the helicity of each leg in
+/// the first row of its table (`first_helicity`; complex Borns depend on it), the pairs of legs (from 0) that it `links`,
+/// and the number of its `amplitudes`. Valid until the handle is closed. NULL if there is no such Born.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_born_description(born: *const MebridgeBorn) -> *const c_char {
     let mut text = std::ptr::null();

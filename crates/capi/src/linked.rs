@@ -18,6 +18,7 @@
 //! | `mebridge_check` | handle, momenta, g_s, the library's matrix element, the Fortran's |
 //! | `mebridge_check_link` | the same of a link, the second argument |
 //! | `mebridge_row` | handle, row of the helicity table, its helicities (out) |
+//! | `mebridge_turned` | handle, momenta, a number, momenta of another event with the same energy (out) |
 //!
 //! `mebridge_matrix` replaces `MATRIX<i>` for the helicities `nhel(npar)` and adds to `amp2(namp2)` (if `with_amp2` is
 //! not zero) and `jamp2(nflow)` what `MATRIX<i>` adds; `mebridge_matrices` does so for `ncomb` rows of helicities at
@@ -474,12 +475,8 @@ pub unsafe extern "C" fn mebridge_born_(
                     format!("there is no such leg, or skip is {skip}"),
                 ));
             };
-            let is_good = |row: usize| goodhel.get(row).is_some_and(|&good| good != 0);
-            let counts = |row: usize| {
-                is_good(row) || is_good(row + skip) || row.checked_sub(skip).is_some_and(is_good)
-            };
-            let good: Vec<bool> = (0..table).map(counts).collect();
-            let (sums, evaluated) = born.of_event(bridge, (momenta, g_s), Some(&good))?;
+            born.count(goodhel, skip);
+            let (sums, evaluated) = born.of_event(bridge, (momenta, g_s))?;
             amp2.copy_from_slice(sums.amp2());
             for (to, from) in jamp2.iter_mut().zip(sums.jamp2()) {
                 *to = from;
@@ -497,9 +494,10 @@ pub unsafe extern "C" fn mebridge_born_(
                 let rows = to
                     .chunks_exact_mut(2 * graphs)
                     .zip(found.chunks_exact(graphs));
-                for ((to, from), &good) in rows.zip(&good) {
+                for (row, (to, from)) in rows.enumerate() {
+                    let counts = born.counts(row);
                     for (to, from) in to.chunks_exact_mut(2).zip(from) {
-                        to.copy_from_slice(&if good { [from.re, from.im] } else { [0.0; 2] });
+                        to.copy_from_slice(&if counts { [from.re, from.im] } else { [0.0; 2] });
                     }
                 }
                 rest.fill(0.0);
@@ -509,8 +507,8 @@ pub unsafe extern "C" fn mebridge_born_(
     });
 }
 
-/// Writes a colour-linked Born without g_s^2, of the good helicities if it is that of the last [`mebridge_born_`]; `link`
-/// counts from 1.
+/// Writes a colour-linked Born without g_s^2, of the helicities that counted in the last [`mebridge_born_`]; `link` counts
+/// from 1.
 ///
 /// # Safety
 /// `momenta` has four numbers for each leg; the other pointers point to variables of their types.
@@ -545,7 +543,7 @@ pub unsafe extern "C" fn mebridge_link_(
             let legs = bridge.process().legs.len();
             // SAFETY: guaranteed by the caller; null is rejected.
             let momenta = unsafe { input(NAME, "momenta", momenta, 4 * legs) }?;
-            let (sums, _) = born.of_event(bridge, (momenta, g_s), None)?;
+            let (sums, _) = born.of_event(bridge, (momenta, g_s))?;
             // SAFETY: as above.
             unsafe { write(NAME, "linked", linked, sums.link(number)) }
         })
@@ -716,6 +714,37 @@ pub unsafe extern "C" fn mebridge_row_(handle: *const u64, row: *const i32, nhel
             for (to, &from) in nhel.iter_mut().zip(found) {
                 *to = i32::from(from);
             }
+            Ok(())
+        })
+    });
+}
+
+/// Writes another event with the masses and the energy of this one, for each `number` otherwise.
+///
+/// # Safety
+/// `momenta` and `turned` have four numbers for each leg and do not overlap; `number` points to an INTEGER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_turned_(
+    handle: *const u64,
+    momenta: *const f64,
+    number: *const i32,
+    turned: *mut f64,
+) {
+    const NAME: &str = "mebridge_turned";
+    or_stop(|| {
+        // SAFETY: guaranteed by the caller; null is rejected.
+        let (handle, number) = unsafe {
+            let number = value(NAME, "number", number)?;
+            (value(NAME, "handle", handle)?, number.unsigned_abs())
+        };
+        registry::with_entry(handle, |entry| {
+            let process = entry.bridge.process();
+            let count = 4 * process.legs.len();
+            // SAFETY: guaranteed by the caller; null is rejected.
+            let momenta = unsafe { input(NAME, "momenta", momenta, count) }?;
+            let other = born::turned(process, momenta, number);
+            // SAFETY: as above.
+            unsafe { output(NAME, "turned", turned, count) }?.copy_from_slice(&other);
             Ok(())
         })
     });

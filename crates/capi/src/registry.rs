@@ -49,6 +49,9 @@ pub struct LinkedBorn {
     event: Vec<f64>,
     /// The rows of the helicity table that they contain.
     good: Vec<bool>,
+    /// What `good` was made of, see [`LinkedBorn::count`]; empty if it was not.
+    goodhel: Vec<i32>,
+    skip: usize,
     /// Real and imaginary parts of the complex Borns of that event that were asked for.
     complex: Vec<Option<[f64; 2]>>,
 }
@@ -93,20 +96,45 @@ impl LinkedBorn {
             sums,
             event: Vec::new(),
             good: Vec::new(),
+            goodhel: Vec::new(),
+            skip: 0,
             complex: Vec::new(),
         }
     }
 
-    /// Returns the sums of an event and whether they were made now, rather than before. `good` tells which rows of the
-    /// helicity table count; without it, those of the last call for this event, or all.
+    /// Sets which rows of the helicity table count: those that are `goodhel`, and those of which the row `skip` rows away
+    /// is. Most calls repeat the last one.
+    pub fn count(&mut self, goodhel: &[i32], skip: usize) {
+        if self.goodhel == goodhel && self.skip == skip {
+            return;
+        }
+        let is_good = |row: usize| goodhel.get(row).is_some_and(|&good| good != 0);
+        let counts = |row: usize| {
+            is_good(row) || is_good(row + skip) || row.checked_sub(skip).is_some_and(is_good)
+        };
+        let good: Vec<bool> = (0..goodhel.len()).map(counts).collect();
+        if good != self.good {
+            self.event.clear();
+            self.good = good;
+        }
+        self.goodhel.clear();
+        self.goodhel.extend_from_slice(goodhel);
+        self.skip = skip;
+    }
+
+    /// Returns whether a row counts.
+    pub fn counts(&self, row: usize) -> bool {
+        self.good[row]
+    }
+
+    /// Returns the sums of an event over the rows that count (all, before the first [`LinkedBorn::count`]), and whether they
+    /// were made now, rather than before.
     pub fn of_event(
         &mut self,
         bridge: &mut Bridge,
         (momenta, g_s): (&[f64], f64),
-        good: Option<&[bool]>,
     ) -> Result<(&BornSums, bool)> {
-        let known = self.event.split_last() == Some((&g_s, momenta))
-            && good.is_none_or(|good| good == self.good);
+        let known = self.event.split_last() == Some((&g_s, momenta));
         if !known {
             let (legs, rows) = (
                 bridge.process().legs.len(),
@@ -116,11 +144,7 @@ impl LinkedBorn {
             self.event.clear();
             self.complex.clear();
             self.complex.resize(legs, None);
-            self.good.clear();
-            match good {
-                Some(good) => self.good.extend_from_slice(good),
-                None => self.good.resize(rows, true),
-            }
+            self.good.resize(rows, true);
             let good = &self.good;
             self.sums.fill(bridge.jamps(momenta, g_s)?, |row| good[row]);
             self.event.extend_from_slice(momenta);

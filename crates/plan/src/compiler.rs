@@ -519,7 +519,9 @@ impl<'a> Compiler<'a> {
     }
 
     /// `p^2 - m^2` of a line with these signs of the legs' momenta, computed from the legs on the side with fewer legs;
-    /// if equal, from a side with only incoming or only outgoing legs. `None` if the signs are not those of a line.
+    /// if equal, from a side with only incoming or only outgoing legs, or else from one whose masses cancel that of the
+    /// line: the emission of a soft leg, where the other side's masses and products cancel. `None` if the signs are not
+    /// those of a line.
     fn virtuality(&mut self, signs: &[i8], mass: f64) -> Option<Virtuality> {
         let flow = |leg: usize| {
             if self.process.legs[leg].incoming {
@@ -538,14 +540,18 @@ impl<'a> Compiler<'a> {
             return None;
         }
         let mixed = |legs: &[usize]| legs.iter().any(|&leg| flow(leg) != flow(legs[0]));
+        let own = mass * mass;
+        let masses =
+            |legs: &[usize]| -> f64 { legs.iter().map(|&leg| self.plan.masses[leg].powi(2)).sum() };
+        let cancel = |legs: &[usize]| masses(legs) == own;
         let legs = match below.len().cmp(&beyond.len()) {
             Ordering::Less => below,
             Ordering::Greater => beyond,
             Ordering::Equal if mixed(&below) && !mixed(&beyond) => beyond,
+            Ordering::Equal if mixed(&below) && !cancel(&below) && cancel(&beyond) => beyond,
             Ordering::Equal => below,
         };
-        let masses = legs.iter().map(|&leg| self.plan.masses[leg].powi(2));
-        let (masses, own) = (masses.sum::<f64>(), mass * mass);
+        let masses = masses(&legs);
         let mut all = Virtuality {
             // Terms that cancel exactly were equal, without rounding.
             size: if masses == own { 0.0 } else { masses + own },

@@ -284,7 +284,9 @@ pub fn real(number: &str) -> String {
 ///
 /// The first event of each configuration is the Fortran's alone: it decides there which helicities are good, by whether
 /// they vanish exactly, and AMP2 counts diagrams that cancel in |M|^2 of those that do not. Others stay zero, as the
-/// Fortran leaves them.
+/// Fortran leaves them. Where diagrams cancel, and where momenta are along the beams, it is luck whether rounding leaves a
+/// rest. Since channels that decide differently do not add up, helicities that are good in other events count, too: the
+/// Fortran's `BORN` decides that in events of [`mebridge::born::turned`].
 pub fn born(process: &Process, legs: &[u32]) -> String {
     let mut f = String::from(HEAD);
     let _ = write!(
@@ -316,6 +318,10 @@ pub fn born(process: &Process, legs: &[u32]) -> String {
       COMMON/C_NFKSPROCESS/NFKSPROCESS
       LOGICAL MEBSEEN(MEBN)
       INTEGER MEBWRITE,MEBLEGS(MEBN)
+      INTEGER MEBI,MEBROW,MEBLEG,MEBFIRST(NEXTERNAL-1)
+      INTEGER MEBHEL(NEXTERNAL-1)
+      REAL*8 MEBP(0:3,NEXTERNAL-1),MEBB(2,0:1)
+      DOUBLE COMPLEX MEBT(2,1)
       SAVE MEBSEEN,MEBWRITE
       DATA MEBSEEN/MEBN*.FALSE./
       DATA MEBWRITE/1/
@@ -335,6 +341,25 @@ pub fn born(process: &Process, legs: &[u32]) -> String {
       INTEGER MEBC
       IF(.NOT.MEBSEEN(NFKSPROCESS))THEN
         MEBSEEN(NFKSPROCESS)=.TRUE.
+        CALL MEBFORTRANBORN(P,ANS)
+        CALL MEBRIDGE_HANDLEBORN(MEBH)
+        CALL MEBRIDGE_ROW(MEBH,1,MEBFIRST)
+        MEBLEG=MEBLEGS(NFKSPROCESS)
+        DO MEBI=1,4
+          CALL MEBRIDGE_TURNED(MEBH,P,MEBI,MEBP)
+          DO MEBROW=1,NCOMB
+            CALL MEBRIDGE_ROW(MEBH,MEBROW,MEBHEL)
+            IF(MEBLEG.NE.0)THEN
+              IF(MEBHEL(MEBLEG).NE.MEBFIRST(MEBLEG)) CYCLE
+            ENDIF
+            CALCULATEDBORN=.FALSE.
+            CALL BORN(MEBP,MEBHEL,MEBROW,MEBT,MEBB)
+            IF(MEBB(1,1).NE.0D0) GOODHEL(MEBROW,NFKSPROCESS)=.TRUE.
+            IF(MEBB(2,1).NE.0D0)
+     $       GOODHEL(MEBROW+SKIP(NFKSPROCESS),NFKSPROCESS)=.TRUE.
+          ENDDO
+        ENDDO
+        CALCULATEDBORN=.FALSE.
         CALL MEBFORTRANBORN(P,ANS)
         MEBWRITE=1
         RETURN

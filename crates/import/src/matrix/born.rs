@@ -211,7 +211,7 @@ pub fn read<'l>(
     if let Some(mixed) = run.complex {
         let mixed = expansion.matrix(interpreter, &mixed);
         let mixed = mixed.map_err(|what| unit.error(format!("the complex Born: {what}")))?;
-        if !same(&mixed, &color) {
+        if !expansion.same(&mixed, &color) {
             return Err(unit.error("the complex Born has another colour matrix than the Born"));
         }
     }
@@ -414,7 +414,15 @@ impl Expansion {
         let jamps = order
             .iter()
             .map(|source| vector(interpreter, &vec![(*source, one)], amplitudes));
-        let jamps: Vec<Vec<Complex64>> = jamps.collect::<std::result::Result<_, _>>()?;
+        Ok(Expansion::new(
+            amplitudes,
+            jamps.collect::<std::result::Result<_, _>>()?,
+        ))
+    }
+
+    /// For these JAMPs in terms of the amplitudes.
+    fn new(amplitudes: usize, jamps: Vec<Vec<Complex64>>) -> Expansion {
+        let one = Complex64::new(1.0, 0.0);
         let mut made = Expansion {
             amplitudes,
             basis: Vec::new(),
@@ -456,7 +464,7 @@ impl Expansion {
             }
             made.basis.push((v, c));
         }
-        Ok(made)
+        made
     }
 
     /// Returns the coefficients of a sum of amplitudes in terms of the JAMPs.
@@ -480,6 +488,35 @@ impl Expansion {
             true => Ok(c),
             false => Err("its JAMPs are no linear combinations of the Born's".into()),
         }
+    }
+
+    /// Whether two colour matrices make the same sum of products of amplitudes, but for rounding. JAMPs that depend on each
+    /// other, such as those of traces of gluons and of their reversals, have many matrices of one sum.
+    fn same(&self, a: &ColorMatrix, b: &ColorMatrix) -> bool {
+        let parts: Vec<Vec<Complex64>> = self
+            .jamps
+            .iter()
+            .map(|jamp| self.basis.iter().map(|(e, _)| project(e, jamp)).collect())
+            .collect();
+        let entries = |color: &ColorMatrix| -> Vec<Complex64> {
+            let (n, rank) = (parts.len(), self.basis.len());
+            let mut entries = vec![Complex64::default(); rank * rank];
+            for (i, left) in parts.iter().enumerate() {
+                // The row of CF times the JAMPs.
+                let mut row = vec![Complex64::default(); rank];
+                for (j, right) in (0..n).zip(&parts) {
+                    subtract(&mut row, (-color.entry(i, j)).into(), right);
+                }
+                for (of_left, l) in entries.chunks_exact_mut(rank).zip(left) {
+                    subtract(of_left, -l.conj(), &row);
+                }
+            }
+            entries
+        };
+        let [a_entries, b_entries] = [a, b].map(entries);
+        let largest = b_entries.iter().fold(0.0f64, |size, x| size.max(x.norm()));
+        let mut pairs = a_entries.iter().zip(&b_entries);
+        a.flows == b.flows && pairs.all(|(x, y)| (x - y).norm() <= ROUNDING * largest)
     }
 
     /// Returns the colour matrix, between the JAMPs of the Born, of a sum of products.
@@ -569,15 +606,6 @@ fn vector(
     Ok(v)
 }
 
-/// Whether two colour matrices are equal but for rounding.
-fn same(a: &ColorMatrix, b: &ColorMatrix) -> bool {
-    let n = a.flows as usize;
-    let pairs = || (0..n).flat_map(|i| (0..n).map(move |j| (i, j)));
-    let largest = pairs().fold(0.0f64, |size, (i, j)| size.max(b.entry(i, j).abs()));
-    let near = |(i, j)| (a.entry(i, j) - b.entry(i, j)).abs() <= ROUNDING * largest;
-    a.flows == b.flows && pairs().all(near)
-}
-
 fn norm(v: &[Complex64]) -> f64 {
     v.iter().map(Complex64::norm_sqr).sum::<f64>().sqrt()
 }
@@ -621,6 +649,25 @@ mod tests {
         assert!(!flips_by_a_step(&table, 3) && !flips_by_a_step(&table[..2], 1));
         let other = [0, 1, 3, 2].map(|row: usize| table[row].clone());
         assert!(!flips_by_a_step(&other, 1) && !flips_by_a_step(&other, 2));
+    }
+
+    /// A trace of gluons and its reversal are the same JAMP twice, of which only the sum of the entries counts.
+    #[test]
+    fn matrices_of_dependent_jamps_are_compared_by_what_they_make() {
+        let real = |v: [f64; 2]| v.map(Complex64::from).to_vec();
+        let color = |[a, b, c]: [f64; 3]| ColorMatrix {
+            flows: 2,
+            denominator: 2.0,
+            upper: vec![a, b, c],
+        };
+        let twice = Expansion::new(2, vec![real([1.0, 2.0]), real([1.0, 2.0])]);
+        let opposite = Expansion::new(2, vec![real([1.0, 2.0]), real([-1.0, -2.0])]);
+        let both = Expansion::new(2, vec![real([1.0, 2.0]), real([1.0, 2.1])]);
+        let [a, b, c] = [[1.0, 0.0, 1.0], [2.0, 0.0, 0.0], [0.0, 1.0, 0.0]].map(color);
+        assert!(twice.same(&a, &b) && twice.same(&a, &c));
+        assert!(opposite.same(&a, &b) && !opposite.same(&a, &c));
+        assert!(both.same(&a, &a) && !both.same(&a, &b) && !both.same(&a, &c));
+        assert!(!twice.same(&a, &color([1.0, 0.0, 1.0 + 1e-9])));
     }
 
     #[test]

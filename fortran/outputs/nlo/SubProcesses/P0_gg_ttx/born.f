@@ -29,7 +29,9 @@ C
       PARAMETER (NCOMB=16, NAMPSO=1, NSQAMPSO=1, NGRAPHS=3)
       REAL*8 P(0:3,NEXTERNAL-1), PARTS(2,0:NSQAMPSO)
       COMPLEX*16 EACH(2,0:NSQAMPSO), ONE(2,NSQAMPSO)
-      INTEGER LEG, ROW, K, GLUON
+      INTEGER LEG, ROW, K, GLUON, FLIPPED, NTRY(2)
+      SAVE NTRY
+      DATA NTRY/2*0/
       INTEGER NHEL(NEXTERNAL-1,NCOMB)
       INTEGER IDEN_VALUES(2), IJ_VALUES(2)
       DATA IDEN_VALUES/256, 256/
@@ -75,12 +77,20 @@ C     The rows with the other helicity are so many further.
         EACH(1,K) = 0D0
         EACH(2,K) = 0D0
       ENDDO
+C     Helicities that vanish in the first event are left out later.
+      NTRY(NFKSPROCESS) = NTRY(NFKSPROCESS)+1
       DO ROW = 1, NCOMB
-        GOODHEL(ROW,NFKSPROCESS) = .TRUE.
         IF (NHEL(GLUON,ROW).EQ.NHEL(GLUON,1)) THEN
-          CALL BORN(P, NHEL(1,ROW), ROW, ONE, PARTS)
-          EACH(1,1) = EACH(1,1)+ONE(1,1)
-          EACH(2,1) = EACH(2,1)+ONE(2,1)
+          FLIPPED = ROW+SKIP(NFKSPROCESS)
+          IF (GOODHEL(ROW,NFKSPROCESS).OR.GOODHEL(FLIPPED,NFKSPROCESS)
+     $     .OR.NTRY(NFKSPROCESS).LT.2) THEN
+            CALL BORN(P, NHEL(1,ROW), ROW, ONE, PARTS)
+            EACH(1,1) = EACH(1,1)+ONE(1,1)
+            EACH(2,1) = EACH(2,1)+ONE(2,1)
+            IF (PARTS(1,1).NE.0D0) GOODHEL(ROW,NFKSPROCESS) = .TRUE.
+            IF (PARTS(2,1).NE.0D0)
+     $       GOODHEL(FLIPPED,NFKSPROCESS) = .TRUE.
+          ENDIF
         ENDIF
       ENDDO
       DO K = 1, 2
