@@ -49,7 +49,7 @@ pub struct LinkedBorn {
     event: Vec<f64>,
     /// The rows of the helicity table that they contain.
     good: Vec<bool>,
-    /// Real and imaginary parts of the complex Borns of that event that were asked for.
+    /// Real and imaginary parts of the complex Borns of that event that were requested.
     complex: Vec<Option<[f64; 2]>>,
 }
 
