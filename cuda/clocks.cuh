@@ -1,12 +1,12 @@
-// Clocks in kernels that end with a colour sum, so that a profile tells it from the amplitudes. Code
-// for a profile alone has them.
+// Clocks in kernels that end with a colour sum, so that a profile separates it from the amplitudes.
+// Only code that is compiled for a profile has them.
 
-/// Cycles that warps were at work, all together.
+/// Cycles of all warps together.
 struct Cycles {
     unsigned long long amplitudes, color;
 };
 
-/// The clock of the multiprocessor. That of RDNA has 20 bits; the steady one ticks at 100 MHz.
+/// The clock of the multiprocessor. RDNA's has 20 bits; the constant-rate clock ticks at 100 MHz.
 #ifdef __HIP__
 DEVICE unsigned long long clock_now() {
 #if !defined(__GFX9__) && __has_builtin(__builtin_readsteadycounter)
@@ -27,8 +27,8 @@ DEVICE unsigned long long cycles_now() {
     return now;
 }
 
-/// The number is there from here on, and the compiler does not know it any more: what is computed before
-/// stays before, and what follows from it comes behind.
+/// Hides a number from the compiler from here on, so that computations before this point are not moved
+/// after it, nor those that depend on the number before it.
 DEVICE void hold(double &x) { asm volatile("" : "+" IN_DOUBLE(x) : : "memory"); }
 DEVICE void hold(float &x) { asm volatile("" : "+" IN_FLOAT(x) : : "memory"); }
 DEVICE void hold(Cx &x) {
@@ -36,7 +36,7 @@ DEVICE void hold(Cx &x) {
     hold(x.im);
 }
 
-/// Adds those of a warp, by one of its threads.
+/// Adds the cycles of a warp; one of its threads calls it.
 DEVICE void add_cycles(Cycles *cycles, unsigned long long all, unsigned long long color) {
     atomicAdd(&cycles->amplitudes, all - color);
     atomicAdd(&cycles->color, color);

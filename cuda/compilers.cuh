@@ -1,22 +1,22 @@
-// What the compilers of device code call by other names: NVRTC for NVIDIA's GPUs, hiprtc or clang for AMD's, and behind
-// host.h a C++17 compiler for the CPU. All else in this folder is the same text for all of them.
+// Names that differ between the compilers of device code: NVRTC for NVIDIA's GPUs, hiprtc or clang for AMD's, and for the
+// CPU a C++17 compiler after host.h. Everything else in this folder is the same text for all of them.
 //
 #define DEVICE __device__ __forceinline__
 
-// A function that is long, and called in several places or seldom.
+// Marks a function that is long, and is called in several places or rarely.
 #define CALLED __device__ __noinline__
 
-// Before a loop that is not to be unrolled: its turns are many, or long.
+// Marks a loop that is not unrolled, because its iterations are many or long.
 #ifndef ROLLED
 #define ROLLED _Pragma("unroll 1")
 #endif
 
-// The one parameter of a kernel, a structure of crates/gpu/src/structures.rs.
+// The only parameter of a kernel, a structure of crates/gpu/src/structures.rs.
 #ifndef ARGUMENTS
 #define ARGUMENTS(type) const type
 #endif
 
-// Dynamic shared memory of a block, under a name, as an array of a type.
+// Declares the dynamic shared memory of a block as an array of a type.
 #ifndef SHARED
 #define SHARED(type, name)                                                        \
     extern __shared__ __attribute__((aligned(16))) unsigned char shared_bytes_[]; \
@@ -25,10 +25,11 @@
 
 #ifdef __HIP__
 
-// Of a kernel: most threads of a block, and blocks that should fit on a multiprocessor at a time. AMD's compiler is told
-// waves on each of the four SIMD units. On CDNA these are of 64 threads, with twice the registers that a multiprocessor of
-// NVIDIA's has. On RDNA they are of 32 and have three times as many; half of that is enough, and with more, or with fewer
-// than six waves of a block that is alone, the compiler loads so far ahead that they do not suffice.
+// Launch bounds of a kernel: the largest number of threads of a block, and the number of blocks that should fit on a
+// multiprocessor. For AMD they become waves on each of the four SIMD units. On CDNA a wave has 64 threads, and there are
+// twice the registers of an NVIDIA multiprocessor. On RDNA a wave has 32 threads, and there are three times as many registers;
+// half of them are enough. With more, or with fewer than six waves of a single block, the compiler loads so far ahead that
+// the registers do not suffice.
 #ifdef __GFX9__
 #define WAVES(threads, blocks) (((threads) * (blocks) + 255) / 256)
 #else
@@ -38,12 +39,12 @@
 #define THREADS_AND_BLOCKS(most, blocks) \
     __attribute__((amdgpu_flat_work_group_size(1, most), amdgpu_waves_per_eu(WAVES(most, blocks))))
 
-// Operands of empty assembly: an address, and numbers of which the compiler must not know where they come from.
+// Operands of empty assembly: an address, and numbers whose origin is hidden from the compiler.
 #define AN_ADDRESS "v"
 #define IN_DOUBLE "v"
 #define IN_FLOAT "v"
 
-// A product that no compiler fuses with what follows; quotients and roots of IEEE 754 whatever its options.
+// A product that no compiler fuses with a following sum; quotients and roots as in IEEE 754 whatever the options.
 DEVICE double product(double a, double b) {
 #pragma clang fp contract(off)
     return a * b;

@@ -1,10 +1,10 @@
-// Cuts as crates/phasespace/src/{observables,cuts}.rs have them: observables of legs between limits, and rules. A point ends
-// at the first that it does not pass. Tests are words that crates/phasespace/src/device/cuts.rs writes.
+// The cuts of crates/phasespace/src/{observables,cuts}.rs: limits on observables of legs, and rules. A point is dropped at
+// the first cut that it fails. crates/phasespace/src/device/cuts.rs writes the tests as words.
 
-// A point after its momenta were drawn.
+// A point whose momenta have been drawn.
 struct Legs {
     Column column;
-    // In the words: the rows of the legs that go out.
+    // Where the words list the rows of the outgoing legs.
     unsigned rows;
     double energies[2], along;
 };
@@ -15,7 +15,7 @@ DEVICE Momentum leg_momentum(const Tables &t, const Legs &of, unsigned leg) {
     return p;
 }
 
-// The sum of some legs: how many, then these.
+// The sum of some legs: their number, then their rows.
 DEVICE Momentum momentum_of_some(const Tables &t, const Legs &of, unsigned &at) {
     const unsigned end = at + 1 + word(t, at);
     Momentum sum = leg_momentum(t, of, word(t, at + 1));
@@ -24,7 +24,7 @@ DEVICE Momentum momentum_of_some(const Tables &t, const Legs &of, unsigned &at) 
     return sum;
 }
 
-// What is the same for all legs of a point.
+// Values that all legs of a point share.
 struct Frame {
     // The rapidity of the partons' centre of mass in the frame of the detector, the exponential of twice that, its
     // hyperbolic cosine and sine; and the energy in the centre of mass.
@@ -36,7 +36,7 @@ struct Frame {
 DEVICE double mass_square(const Momentum &p) {
     const double square = neg_fused(
         p.p[3], p.p[3], neg_fused(p.p[2], p.p[2], neg_fused(p.p[1], p.p[1], p.p[0] * p.p[0])));
-    // A number that is none stays so.
+    // NaN stays NaN.
     return square < 0 ? 0 : square;
 }
 
@@ -53,7 +53,7 @@ DEVICE double seen_rapidity(const Frame &frame, const Momentum &p) {
     return fused(log_of((p.p[0] + p.p[3]) / (p.p[0] - p.p[3])), 0.5, frame.rapidity);
 }
 
-// An observable of a momentum, and what limits of it are multiplied with.
+// An observable of a momentum, and the factor by which its limits are multiplied.
 DEVICE double observable(unsigned kind, const Frame &frame, const Momentum &p, double &unit) {
     unit = 1;
     if (kind == SEEN_PT_SQUARED) return transverse_square(p);
@@ -72,7 +72,7 @@ DEVICE double observable(unsigned kind, const Frame &frame, const Momentum &p, d
     return p.p[0] * frame.mass;
 }
 
-// Limits of a value: the lower one, the upper one, and whether the value lies outside of them (1) or has no upper one (2).
+// Limits of a value: the lower and the upper one, and a kind: 1 if the value has to lie outside, 2 if there is no upper limit.
 struct Limits {
     double least, largest;
     unsigned kind;
@@ -89,7 +89,7 @@ DEVICE bool hold(const Limits &of, double value, double unit) {
     return of.least * unit <= value && (of.kind == 2 || value <= of.largest * unit);
 }
 
-// Two numbers with the ratio of E and pz, or of |p| and pz, in the frame of the detector, for differences of rapidities or of
+// Two numbers whose ratio is that of E and pz, or of |p| and pz, in the detector frame: for differences of rapidities or of
 // pseudorapidities.
 struct Cone {
     double along, against;
@@ -119,7 +119,7 @@ DEVICE Pair pair_of(const Momentum &p, const Momentum &q, const Cone &first, con
     return of;
 }
 
-// 1 where the distance is at least a radius, 0 where it is smaller, and no number where sines do not tell. Numbers: the
+// 1 if the distance is at least a radius, 0 if it is smaller, and NaN if sines do not decide. Numbers: the
 // squared radius times a number above and one below 1, its square over that of its hyperbolic sine, and over that of its sine.
 DEVICE double apart(const Tables &t, unsigned numbers, const Pair &of) {
     const double masses = (of.first.along * of.first.against) * (of.second.along * of.second.against);
@@ -141,7 +141,7 @@ DEVICE double distance(const Pair &of) {
     if (!(least >= 0)) return NOT_A_NUMBER;
     const double ratio = (of.first.along * of.second.against) / (of.first.against * of.second.along);
     const double along = log_of(ratio) * 0.5, square = along * along;
-    // What goes along a beam without a mass is far from all else.
+    // A massless momentum along a beam is far from all others.
     return square > 0x1p1023 ? square : fused(angle, angle, square);
 }
 
@@ -155,7 +155,7 @@ DEVICE double distance(const Pair &of) {
 #define TEST_OPPOSITE 7
 #define TEST_ISOLATED 8
 
-// Sorts a value into rows in falling order.
+// Inserts a value into rows in descending order.
 DEVICE void sort_in(Column c, unsigned room, unsigned count, double value) {
     ROLLED
     for (unsigned place = 0; place < count; place++) {
@@ -165,8 +165,8 @@ DEVICE void sort_in(Column c, unsigned room, unsigned count, double value) {
     }
 }
 
-// Whether observables of some momenta lie in their limits. Words: which observable, how many of the largest are asked for, 0
-// where the order does not matter; limits, of TEST_SOME for each of these; momenta.
+// Whether observables of some momenta lie within their limits. Words: the observable; how many of the largest values are
+// tested, 0 if the order does not matter; limits, for TEST_SOME one pair for each of these; momenta.
 DEVICE bool observables_pass(const Tables &t, const Legs &legs, const Frame &frame, unsigned test, unsigned at,
                              unsigned end, unsigned room) {
     const unsigned kind = word(t, at), count = word(t, at + 1), first_limits = at + 2;
@@ -198,7 +198,7 @@ DEVICE bool observables_pass(const Tables &t, const Legs &legs, const Frame &fra
     return known && (test == TEST_SOME ? passed : hold(limits, sum, 1));
 }
 
-// Whether the two jets with the largest transverse momenta go to different sides.
+// Whether the two jets with the largest transverse momenta are in opposite hemispheres.
 DEVICE bool opposite(const Tables &t, const Legs &legs, const Frame &frame, unsigned numbers, unsigned at, unsigned end) {
     double first = -1, second = -1, first_y = 0, second_y = 0;
     ROLLED
@@ -213,8 +213,8 @@ DEVICE bool opposite(const Tables &t, const Legs &legs, const Frame &frame, unsi
            fabs(first_y - second_y) >= apart;
 }
 
-// Whether a photon has little about it. Numbers: least transverse momentum, radius squared, power, share, 1 - cos of the radius,
-// 1 where sines tell anything of the radius, and what `apart` takes.
+// Whether a photon is isolated. Numbers: least transverse momentum, radius squared, power, share, 1 - cos of the radius,
+// 1 if sines decide anything about the radius, and the arguments of `apart`.
 DEVICE bool isolated(const Tables &t, const Legs &legs, const Frame &frame, unsigned numbers, unsigned at, unsigned end,
                      unsigned room) {
     const Momentum photon = leg_momentum(t, legs, word(t, at++));
@@ -248,15 +248,15 @@ DEVICE bool isolated(const Tables &t, const Legs &legs, const Frame &frame, unsi
         const double share_of_cone = (1 - cosine) / whole, tiny = 0x1p-1022;
         double allowed = share_of_cone;
         if (power != 1)
-            // A power of what is next to 0 is 0, but for the power 0.
+            // A power of nearly 0 is 0, except the power 0.
             allowed = share_of_cone > tiny ? exp_of(power * log_of(share_of_cone)) : power == 0 ? 1 : 0;
         if (!(sum <= pt * allowed * number(t, numbers + 3))) return false;
     }
     return true;
 }
 
-// Whether a point passes the cuts whose words begin at `at`: their end, what they need of the frame, then tests, each after
-// its length. Rows from `room` on are free.
+// Whether a point passes the cuts whose words begin at `at`: their end, which properties of the frame they need, then the
+// tests, each preceded by its length. Rows from `room` on are free.
 DEVICE bool passes(const Tables &t, const Legs &legs, unsigned at, double rapidity, unsigned room, unsigned outgoing) {
     const unsigned end = word(t, at), needed = word(t, at + 1);
     Frame frame = {rapidity, 1, 1, 0, legs.energies[0] + legs.energies[1]};
@@ -266,7 +266,7 @@ DEVICE bool passes(const Tables &t, const Legs &legs, unsigned at, double rapidi
         frame.cosh = (up + down) * 0.5;
         frame.sinh = (up - down) * 0.5;
     }
-    // What is infinite or no number stays so in a sum.
+    // A sum with an infinity or NaN is not finite either.
     double sum = rapidity;
     ROLLED
     for (unsigned leg = 0; leg < outgoing; leg++) {

@@ -1,7 +1,7 @@
-// Where the numbers of a plan lie, see docs/architecture.md for what an address is.
+// The layout of the numbers of a plan in memory. docs/architecture.md explains addresses.
 //
-// The events of a chunk are cut into blocks of LANES events. The memory of a block is an array
-// `Real [vectors][LANES]`: address a of an event is LANES numbers behind address a - 1, so that the
+// The events of a chunk are divided into blocks of LANES events. The memory of a block is an array
+// `Real [vectors][LANES]`: address a of an event is LANES numbers after address a - 1, so that the
 // threads of a warp, an event each, read and write neighbours. A block of threads that works on
 // one helicity has a memory of the same kind of its own (the workspace) with fewer lanes.
 

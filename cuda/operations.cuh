@@ -1,4 +1,4 @@
-// Operations of no fixed length, as they stand in the tables (crates/gpu/src/level_schedule.rs says how).
+// Operations of variable length, in the format of the tables (crates/gpu/src/level_schedule.rs).
 //
 // `execute_K(op, m, numbers)` does the operation of kind K whose operands begin at `op` in the memory
 // `m` of an event; `numbers` are the constants that operands name. `execute_indexed_K(op, m, waves, r)` does
@@ -44,8 +44,8 @@ DEVICE void execute_Propagator(const unsigned *op, Memory m, const Real *numbers
     m.put_complex(op[3], propagator(m.momentum(op[0]), numbers[op[1]], numbers[op[2]]));
 }
 
-// Two directions are the same, a line is on its mass shell, and a leg, up to so many roundings. (Also in
-// crates/engine/src/block/propagators.rs, which says why.)
+// Tolerances, in units of rounding, within which two directions are equal, a line is on its mass shell, and a
+// leg is. (Also in crates/engine/src/block/propagators.rs, which gives the reasons.)
 #define ROUNDING (sizeof(Real) == 8 ? Real(0x1p-52) : Real(0x1p-23))
 #define COLLINEAR 64
 #define ON_SHELL 16
@@ -147,7 +147,7 @@ DEVICE void finish(Memory m, unsigned mode, unsigned factor, Four sum, unsigned 
 }
 
 /// Adds up the terms from `ADDED` to `SUBTRACTED`, and subtracts those from there to `END`; `TERM` adds the
-/// term at `t`, of so many operands, to the sum.
+/// term at `t`, with this number of operands, to the sum.
 #define DIFFERENCE(SUM, NEGATIVE, ADDED, SUBTRACTED, END, LENGTH, TERM)                            \
     for (const unsigned *t = SUBTRACTED; t < END; t += LENGTH) SUM = TERM;                         \
     if (SUBTRACTED < END) SUM = NEGATIVE(SUM);                                                     \
@@ -323,7 +323,7 @@ DEVICE void sum_of_amplitudes(const unsigned *op, Workspace r, const Real *numbe
     r.put_complex(*op, z);
 }
 
-/// Products of a spinor with others, two at a time: loads of both are on their way together.
+/// Products of a spinor with others, two at a time, so that the loads of both overlap.
 DEVICE void execute_indexed_Dots(const unsigned *op, Memory m, const unsigned *waves, Workspace r) {
     const Four b = m.four(waves[op[0]]);
     const unsigned *end = op + 2 + 2 * op[1];
@@ -335,7 +335,7 @@ DEVICE void execute_indexed_Dots(const unsigned *op, Memory m, const unsigned *w
     if (op < end) r.put_complex(op[1], DotSpinor0(b, m.four(waves[op[0]])));
 }
 
-/// The same for two helicities that differ in the first spinor alone.
+/// The same for two helicities that differ only in the first spinor.
 DEVICE void execute_indexed_Dots_of_two(const unsigned *op, Memory m, const unsigned *waves,
                              const unsigned *others, Workspace r, Workspace s) {
     const Four b = m.four(waves[op[0]]), c = m.four(others[op[0]]);

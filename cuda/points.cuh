@@ -1,6 +1,6 @@
-// Points of blocks, from their random numbers to all of their weights but |M|^2, as crates/sampler/src/integrand.rs has it.
-// The numbers of a point lie in shared memory, one column for each thread. Points that pass the cuts go to the first threads
-// of the block, so that few warps do what takes most time.
+// The points of blocks, from their random numbers to their weights without |M|^2, as in crates/sampler/src/integrand.rs.
+// The numbers of a point lie in shared memory, a column for each thread. Points that pass the cuts move to the first threads
+// of the block, so that few warps do the most expensive part.
 
 // Words of a source; crates/gpu_sampler/src/tables.rs writes them.
 #define SOURCE_WORDS 7
@@ -20,14 +20,14 @@
 #define GROUP_SCALE 2
 #define GROUP_PARTONS 3
 #define GROUP_FIRST 4
-// Of each leg that comes in its set of densities, nowhere if the beam is the parton, and how many flavours there are; then
-// their places in the sets. Nowhere if both beams are partons and there is one choice.
+// For each incoming leg its set of densities, NOWHERE if the beam itself is the parton, and the number of flavours; then their
+// places in the sets. NOWHERE if both beams are partons and there is one choice.
 #define GROUP_FLAVORS 5
-// Numbers: the rapidity of the beams' centre of mass in the frame of the detector, and for the flux the squared sum and
-// difference of the masses that come in, and a factor.
+// Numbers: the rapidity of the beams' centre of mass in the detector frame; for the flux the squared sum and difference of
+// the incoming masses, and a factor.
 #define GROUP_NUMBERS 6
 
-// Rows behind the momenta of legs that go out, from the cuts on.
+// Rows after the momenta of the outgoing legs, used from the cuts on.
 #define ROW_WEIGHT 0
 #define ROW_FRACTIONS 1
 #define ROW_RAPIDITY 3
@@ -36,14 +36,14 @@
 #define ROW_ALONG 7
 #define MORE_ROWS 8
 
-// Which of a source's permutations a point has.
+// The index of a point's permutation among those of its source.
 DEVICE unsigned permutation_of(const Tables &t, unsigned source, Size point) {
     const unsigned count = word(t, source + SOURCE_PERMUTATIONS);
     const unsigned which = count == 1 ? 0 : (unsigned)(point / 8 % count);
     return word(t, source + SOURCE_FIRST) + which * word(t, source + SOURCE_STRIDE);
 }
 
-// Draws a point, and says whether it passes the cuts.
+// Draws a point, and returns whether it passes the cuts.
 DEVICE bool draw(const PointsArguments &a, const Tables &t, unsigned source, const BlockHead &head, unsigned index,
                  Column column) {
     const Size point = head.first + index;
@@ -68,7 +68,7 @@ DEVICE bool draw(const PointsArguments &a, const Tables &t, unsigned source, con
     return true;
 }
 
-// What was drawn of the partons, and what the densities add to the weight.
+// The partons that were drawn, and the factor of the densities in the weight.
 struct PartonsDrawn {
     unsigned partons;
     double factor;
@@ -107,7 +107,7 @@ DEVICE PartonsDrawn draw_partons(const PointsArguments &a, const Tables &t, unsi
         const unsigned places = word(t, first + 2 * i);
         if (places == NOWHERE) continue;
         own = get(c, row + (places & 0xffff)) * get(c, row + (places >> 16)) * number(t, chances + 2 * i);
-        // Densities may be negative, and events with them.
+        // Densities may be negative, and so may weights of events.
         total += fabs(own);
     }
     if (count > 1) {
@@ -135,7 +135,7 @@ DEVICE PartonsDrawn draw_partons(const PointsArguments &a, const Tables &t, unsi
 
 extern "C" __global__ void THREADS_AND_BLOCKS(128, 4) points(ARGUMENTS(PointsArguments) a) {
     SHARED(double, numbers);
-    // How many points pass, and in which columns they lie.
+    // The number of points that pass, and their columns.
     unsigned *passed = reinterpret_cast<unsigned *>(numbers + a.rows * blockDim.x);
     const Tables t = {a.words, a.numbers};
     const unsigned parts = SLOTS / blockDim.x, block = blockIdx.x / parts, begin = blockIdx.x % parts * blockDim.x;

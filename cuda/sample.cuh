@@ -1,6 +1,6 @@
-// Samples (crates/backend/src/sample.rs) in the memory of the GPU: read where they lie, and answered there.
+// Samples (crates/backend/src/sample.rs) in the GPU's memory, where they are read and their answers are written.
 
-/// The numbers of a leg, from their strides.
+/// The momentum of a leg, from its strides.
 DEVICE Momentum sample_leg(const SampleArguments &a, unsigned e, unsigned leg) {
     const long long component = (long long)a.component_stride;
     const double *p = a.momenta + (long long)e * (long long)a.event_stride + leg * (long long)a.leg_stride;
@@ -17,18 +17,18 @@ DEVICE Real sample_random(const double *random, unsigned e) {
     return random_number(random ? random[e] : 0.5);
 }
 
-/// Whether an index that a caller gives names none of so many.
+/// Whether a caller's index is out of range.
 DEVICE bool is_outside(int index, unsigned count) { return index < 0 || (unsigned)index >= count; }
 
-/// Whether this matrix element answers for an event: the first one does where none is meant.
+/// Whether this matrix element answers for an event; the first one does for events that select none.
 DEVICE bool is_mine(const SampleArguments &a, unsigned e) {
     if (!a.flavor) return a.element == 0;
     const int flavor = a.flavor[e];
     return is_outside(flavor, a.elements) ? a.element == 0 : (unsigned)flavor == a.element;
 }
 
-/// What a caller fixes of an event: a row of the helicity table and a diagram, each `NONE` where it is free. Bad where an
-/// index names nothing.
+/// The choices of an event that the caller fixes: a row of the helicity table and a diagram, each `NONE` if it is free. Bad
+/// if an index is out of range.
 struct Fixed {
     int row, diagram;
     bool bad;
@@ -47,8 +47,8 @@ DEVICE Fixed sample_fixed(const SampleArguments &a, unsigned e) {
     return fixed;
 }
 
-/// |M|^2 of an event, from that of all helicities or of one, without the average. NaN where it is no sum of squares any
-/// more, in single precision: nobody evaluates the event again here.
+/// |M|^2 of an event, from that of all helicities or of one, before averaging. NaN if single precision cannot hold it,
+/// because the event is not evaluated again here.
 DEVICE void put_matrix_element(const SampleArguments &a, unsigned e, bool bad, Real value) {
     const double zero = 0;
     bad = bad || is_lost(value);
@@ -56,7 +56,7 @@ DEVICE void put_matrix_element(const SampleArguments &a, unsigned e, bool bad, R
         a.matrix_elements[e] = bad ? zero / zero : (double)(value * (Real)*a.normalization);
 }
 
-/// |M|^2 with the diagonal of the colour matrix alone, without the average.
+/// |M|^2 with only the diagonal of the colour matrix, before averaging.
 DEVICE void put_leading_color(const SampleArguments &a, unsigned e, Real value) {
     a.leading_color[e] = (double)(value * (Real)*a.normalization);
 }
@@ -72,14 +72,14 @@ DEVICE void put_share(const SampleArguments &a, unsigned e, unsigned diagram, Re
     a.shares[(Size)(a.first_diagram + diagram) * a.share_stride + e] = (double)share;
 }
 
-/// Nothing for the diagrams of the others.
+/// 0 for diagrams of other matrix elements.
 DEVICE void put_other_shares(const SampleArguments &a, unsigned e) {
     const unsigned end = a.first_diagram + a.process->diagrams;
     for (unsigned row = 0; row < a.share_rows; row++)
         if (row < a.first_diagram || row >= end) a.shares[(Size)row * a.share_stride + e] = 0;
 }
 
-/// The diagram that counts: the fixed one where it is one, else the one that was drawn. `first` where there is neither.
+/// The diagram of an event: the fixed one if there is one, else the one that was drawn; `first` if there is neither.
 DEVICE unsigned put_diagram(const SampleArguments &a, unsigned e, const Fixed &fixed, int chosen, unsigned first) {
     const bool is_fixed = a.fixed_diagram && !is_outside(fixed.diagram, a.process->diagrams);
     const unsigned diagram = is_fixed ? (unsigned)fixed.diagram : chosen < 0 ? first : (unsigned)chosen;
@@ -87,7 +87,7 @@ DEVICE unsigned put_diagram(const SampleArguments &a, unsigned e, const Fixed &f
     return diagram;
 }
 
-/// The configuration by which colours of a diagram are chosen; `NONE` where it has none, or the process no diagrams.
+/// The configuration that selects the colour flows of a diagram; `NONE` if it has none, or the process has no diagrams.
 DEVICE int config_of(const SampleArguments &a, unsigned diagram) {
     return diagram < a.process->diagrams ? a.choices->config_of_diagram[diagram] : NONE;
 }

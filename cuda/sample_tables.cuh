@@ -1,6 +1,6 @@
-// Samples by the kernels that go through tables: what comes before the amplitudes, and behind them.
+// Samples of engines that work through tables: the kernels before and after the amplitudes.
 
-/// As `load`; which events are bad goes to `bad`.
+/// As `load`; marks bad events in `bad`.
 extern "C" __global__ void load_sample(ARGUMENTS(SampleArguments) a) {
     unsigned padded = (a.events + LANES - 1) / LANES * LANES;
     for (unsigned e = blockIdx.x * blockDim.x + threadIdx.x; e < padded; e += gridDim.x * blockDim.x) {
@@ -20,7 +20,7 @@ extern "C" __global__ void load_sample(ARGUMENTS(SampleArguments) a) {
     }
 }
 
-/// Adds up what helicities leave in several parts.
+/// Adds up contributions of helicities that lie in several parts.
 extern "C" __global__ void sum_parts(ARGUMENTS(SumPartsArguments) a) {
     unsigned padded = (a.events + LANES - 1) / LANES * LANES;
     Size part = (Size)a.rows * padded;

@@ -1,8 +1,8 @@
-// The vertices: one function for each operation of a fixed layout, by the name of its opcode. Arguments in
-// the order of the layout: wavefunctions that meet, factors, momenta, mass. What each computes is said in
-// crates/ops/src/table.rs; the formulas are those of crates/ops/src/kernels.
+// The vertices: a function for each operation of a fixed layout, named after its opcode. Arguments are in the
+// order of the layout: the wavefunctions at the vertex, factors, momenta, mass. crates/ops/src/table.rs describes
+// what each function computes; the formulas are those of crates/ops/src/kernels.
 //
-// Spinors are in the chiral representation: of a flowing-in spinor c[0], c[1] is the left-handed
+// Spinors are in the chiral representation: in a spinor that flows in, c[0] and c[1] are the left-handed
 // half and c[2], c[3] the right-handed one; for a flowing-out one the halves that they meet across a
 // vector are exchanged. A slashed vector therefore is two 2x2 matrices of four numbers: with
 // A = V0 + sigma V and B = V0 - sigma V (Pauli matrices on the contravariant components) the vertex

@@ -200,7 +200,7 @@ contains
     write (*, '(2x,a,4x,es24.16,es13.2,es16.3)') name, f*total, f*sqrt(variance), real(events, real64)/s%seconds
   end subroutine print_sums
 
-  ! How far the two may differ in the precision that the engine was asked for.
+  ! How far the two may differ in the precision of the engine.
   function tolerance_of_precision() result(t)
     real(real64) :: t
     character(8) :: fptype

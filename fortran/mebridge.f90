@@ -22,7 +22,7 @@
 !   gs           (nevt): the strong coupling g_s (not alpha_s) at each event's scale
 !   rndhel       (nevt): random number in [0,1) that chooses the helicity configuration
 !   rndcol       (nevt): random number in [0,1) that chooses the colour flow
-!   channel      (nevt): diagram, from 1, whose share of |M|^2 is asked for
+!   channel      (nevt): diagram, from 1, whose share of |M|^2 is requested
 !   igraph       (nevt): configuration, from 1, that decides the colour flow in place of the
 !                channel's; 0 for none
 !   mes          (nevt), out: |M|^2, or the channel's share of it

@@ -59,9 +59,9 @@ impl ChannelFactors {
         process: &Process,
         channels: &[Channel],
         masses: &[f64],
-        asked: &ChannelRequest,
+        requested: &ChannelRequest,
     ) -> Result<Option<Self>, Failure> {
-        let limits = Limits::new(masses.len() - 2, asked.windows);
+        let limits = Limits::new(masses.len() - 2, requested.windows);
         let mut found = ChannelFactors {
             weights: None,
             channels: Vec::new(),
@@ -72,7 +72,7 @@ impl ChannelFactors {
         for (number, channel) in channels.iter().enumerate() {
             let diagram = diagram(channel, &masses[2..])?;
             let (mut factor, mut windows) = (1.0, Vec::new());
-            let listed = asked.off_shell.get(number);
+            let listed = requested.off_shell.get(number);
             for (line, legs) in diagram.timelike()? {
                 let Propagator { mass, width } = diagram.propagators[line];
                 if limits.min_mass(legs, &masses[2..]) < mass {
@@ -80,7 +80,7 @@ impl ChannelFactors {
                 }
                 let off = channel.off_shell_propagators.contains(&line)
                     || listed.is_some_and(|of| of.contains(&line));
-                match asked.widths {
+                match requested.widths {
                     Some(widths) if off && 0.0 < width && width < BROAD * mass => {
                         windows.push(outside(legs, mass, widths * width));
                     }
@@ -109,7 +109,7 @@ impl ChannelFactors {
         if !narrow && known.is_empty() {
             return Ok(None);
         }
-        if asked.propagators && !narrow {
+        if requested.propagators && !narrow {
             found.weights = Some(Weights::squared(&diagrams, &limits)?);
         }
         Ok(Some(found))

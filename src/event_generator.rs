@@ -533,7 +533,7 @@ impl EventGenerator {
             integrand.count_jets(&mut plain?)?;
         }
         integrand.selections = selections(request, &elements, selection)?;
-        integrand.functions = FortranFunctions::of_request(request)?;
+        integrand.functions = FortranFunctions::from_request(request)?;
         let biased = integrand.is_biased();
         let is_framed = frames.iter().any(|frame| !frame.is_empty());
         let obstacles = [

@@ -280,7 +280,7 @@ pub fn all_from_text(choice: &ProcessChoice, switches: &Switches) -> Result<Vec<
 
 /// Returns the model of a text.
 fn model_of(text: &str, switches: &Switches) -> Result<Model> {
-    models::model(models::of_text(text, switches.model.as_deref()).as_deref())
+    models::model(models::for_process(text, switches.model.as_deref()).as_deref())
 }
 
 /// Generates the chosen process only; the others are not assembled.

@@ -81,7 +81,7 @@ fn models_in(folder: &Path) -> Vec<String> {
 
 /// Returns the name of the model for a text of processes, which may import one itself. The imported model is searched
 /// in the named folder, or in MG5aMC's if that is named; without a name it is a path.
-pub fn of_text(text: &str, name: Option<&Path>) -> Option<PathBuf> {
+pub fn for_process(text: &str, name: Option<&Path>) -> Option<PathBuf> {
     let Some(own) = imported_model(text) else {
         return name.map(Path::to_owned);
     };
@@ -188,7 +188,7 @@ mod tests {
         let folder = mg5amc(&["heft"]);
         let [root, models] = [folder.path().to_owned(), folder.path().join(MODELS)];
         let text = "import model heft-full\ngenerate g g > h g";
-        let of = |name: Option<&Path>| of_text(text, name).unwrap();
+        let of = |name: Option<&Path>| for_process(text, name).unwrap();
         assert_eq!(of(None), Path::new("heft-full"));
         for name in [&root, &models] {
             assert_eq!(of(Some(name)), models.join("heft-full"));
@@ -198,6 +198,6 @@ mod tests {
         assert_eq!(of(Some(Path::new(&complex))), found);
         // A different model stays, and is refused when the text is read.
         assert_eq!(of(Some(Path::new("my.toml"))), Path::new("my.toml"));
-        assert_eq!(of_text("g g > h g", None), None);
+        assert_eq!(for_process("g g > h g", None), None);
     }
 }

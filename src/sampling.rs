@@ -300,10 +300,10 @@ fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure
 /// A channel is not a tree.
 pub fn channel_factors(
     element: &MatrixElement,
-    asked: &ChannelRequest,
+    request: &ChannelRequest,
 ) -> Result<Option<ChannelFactors>, Failure> {
     let of = Prepared::new(element)?;
-    ChannelFactors::new(&element.process, &of.channels, &of.masses, asked)
+    ChannelFactors::new(&element.process, &of.channels, &of.masses, request)
 }
 
 /// Checks that no line of a diagram without a width can be on its mass shell.

@@ -682,18 +682,18 @@ fn a_directory_is_found_as_madevent_runs() {
     let ended = run_in(elsewhere.path(), "create", &named);
     ended.went_well();
     // One line reports what is used.
-    let said: Vec<_> = ended
+    let error: Vec<_> = ended
         .err
         .lines()
         .filter(|l| l.starts_with("mebridge: version "))
         .collect();
-    assert_eq!(said.len(), 1, "{}", ended.err);
+    assert_eq!(error.len(), 1, "{}", ended.err);
     for piece in [
         p.to_str().unwrap(),
         "Cards/param_card.dat",
         "double precision",
     ] {
-        assert!(said[0].contains(piece), "{}", said[0]);
+        assert!(error[0].contains(piece), "{}", error[0]);
     }
 }
 
@@ -786,7 +786,7 @@ fn one_of_several_matrix_elements_is_chosen() {
 #[test]
 #[cfg(target_os = "linux")]
 fn too_little_memory_is_told() {
-    // There is not enough address space for the stacks, or the memory, of so many threads.
+    // There is not enough address space for the stacks, or the memory, for this number of threads.
     run("little memory", &[("THREADS", "1000")]).stopped_with(&["CUDACPP_RUNTIME_THREADS"]);
 }
 
@@ -804,9 +804,9 @@ fn what_is_used_is_said_once_where_it_is_asked_for() {
     };
     assert!(lines(&[]).is_empty());
     assert!(lines(&[("VERBOSE", "0")]).is_empty());
-    let said = lines(&[("VERBOSE", "1")]);
-    let [line] = &said[..] else {
-        panic!("{said:?}");
+    let error = lines(&[("VERBOSE", "1")]);
+    let [line] = &error[..] else {
+        panic!("{error:?}");
     };
     for piece in [
         "phi phi > phi phi",

@@ -602,8 +602,8 @@ fn bosons_have_densities_by_helicity() {
 
     let several = Run::prepared("a a > t t~", &common, no_cuts, &[]);
     let error = several.err().expect("an error").to_string();
-    let said = "the densities of beam 1 are those of single helicities, and a matrix element has several there";
-    assert_eq!(error, said);
+    let message = "the densities of beam 1 are those of single helicities, and a matrix element has several there";
+    assert_eq!(error, message);
     let other = Run::prepared("w-{0} a{R} > b t~", &common, no_cuts, &[]);
     let error = other.err().expect("an error").to_string();
     assert!(
@@ -1065,7 +1065,7 @@ fn what_radiates_needs_no_width() {
 /// Impossible requests are refused by name.
 #[test]
 fn what_has_no_events() {
-    for (text, energy, values, said) in [
+    for (text, energy, values, message) in [
         (
             "u u~ > z",
             91.188,
@@ -1091,7 +1091,7 @@ fn what_has_no_events() {
     ] {
         match generator(text, energy, values) {
             Ok(_) => panic!("{text} is not refused"),
-            Err(wrong) => assert!(wrong.to_string().contains(said), "{text}: {wrong}"),
+            Err(wrong) => assert!(wrong.to_string().contains(message), "{text}: {wrong}"),
         }
     }
 }
@@ -1151,13 +1151,13 @@ fn narrow_widths() {
     }
     let heavy = Window::new(Observable::Mass, vec![vec![2, 3]], 200.0, f64::INFINITY);
     for (windows, factor) in [(&[][..], 1e6), (&[heavy], 1.0)] {
-        let asked = ChannelRequest {
+        let requested = ChannelRequest {
             widths: Some(15.0),
             propagators: true,
             off_shell: &[],
             windows,
         };
-        let found = ChannelFactors::new(&process, &channels, &[0.0; 4], &asked);
+        let found = ChannelFactors::new(&process, &channels, &[0.0; 4], &requested);
         let found = found.expect("factors");
         if factor == 1.0 {
             assert!(found.is_none());

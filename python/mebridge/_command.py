@@ -99,13 +99,13 @@ def run(*arguments: str, environment: Mapping[str, str] | None = None, warns: bo
     with patient(arguments[-1]) if arguments[0] in _MAKES else contextlib.nullcontext():
         done = _called(command(), arguments, variables)
     lines = done.stderr.splitlines(keepends=True)
-    told = "".join(line for line in lines if not line.rstrip().endswith(_SO_FAR))
+    messages = "".join(line for line in lines if not line.rstrip().endswith(_SO_FAR))
     if done.returncode < 0:
-        told += f"the command `mebridge {arguments[0]}` was ended by signal {-done.returncode} ({signal.strsignal(-done.returncode)})"
+        messages += f"the command `mebridge {arguments[0]}` was ended by signal {-done.returncode} ({signal.strsignal(-done.returncode)})"
     if done.returncode != 0:
-        raise Error(told.strip().removeprefix("mebridge: "))
+        raise Error(messages.strip().removeprefix("mebridge: "))
     if warns:
-        say(told)
+        say(messages)
     return done.stdout
 
 

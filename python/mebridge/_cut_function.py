@@ -65,18 +65,18 @@ def packed(function: Function, what: str = "cut") -> str:
     return base64.b64encode(found).decode()
 
 
-def unpacked(text: str, said: str, what: str = "cut") -> Function:
+def unpacked(text: str, name: str, what: str = "cut") -> Function:
     """Restores a function serialised by :func:`packed`.
 
     Args:
-        said: its name, for messages.
+        name: its name, for messages.
         what: ``"cut"`` or ``"bias"``.
     """
     try:
         found: Function = pickle.loads(base64.b64decode(text))
     except Exception as error:
         raise Refused(
-            f"the {what} {said} cannot be made anew on a worker: {type(error).__name__}: {error}; its module must be there, and "
+            f"the {what} {name} cannot be made anew on a worker: {type(error).__name__}: {error}; its module must be there, and "
             "cloudpickle where it is of a script"
         ) from None
     return found
@@ -197,12 +197,12 @@ class Called:
     """A user function in a worker.
 
     Args:
-        said: its name, for messages.
+        name: its name, for messages.
         what: ``"cut"`` (which events to keep) or ``"bias"`` (a positive number for each event).
     """
 
-    def __init__(self, function: Function, said: str, what: str = "cut") -> None:
-        self._function, self.name, self._what = function, said, what
+    def __init__(self, function: Function, name: str, what: str = "cut") -> None:
+        self._function, self.name, self._what = function, name, what
 
     def __str__(self) -> str:
         return self.name
@@ -216,22 +216,22 @@ class Called:
         Raises:
             Refused: if the function fails, or its result has a wrong type or shape.
         """
-        said = f"the {self._what} {self.name}"
+        name = f"the {self._what} {self.name}"
         try:
             found = self._function(momenta.copy())
         except Exception as error:
-            raise Refused(f"{said} failed: {type(error).__name__}: {error}") from None
+            raise Refused(f"{name} failed: {type(error).__name__}: {error}") from None
         gives = {
             "cut": "of bool with the shape {}, True for the events that stay",
             "bias": "of numbers with the shape {}",
         }
         wanted = f"it must give an array {gives[self._what].format(f'({len(momenta)},)')}"
         if isinstance(found, np.ma.MaskedArray):
-            raise Refused(f"{said} gave a masked array; {wanted}")
+            raise Refused(f"{name} gave a masked array; {wanted}")
         array = np.asarray(found)
         if array.dtype != np.bool_ if self._what == "cut" else array.dtype.kind not in "fiu":
             nothing = " with NaN" if array.dtype.kind == "f" and np.isnan(array).any() else ""
-            raise Refused(f"{said} gave {array.dtype}{nothing}; {wanted}")
+            raise Refused(f"{name} gave {array.dtype}{nothing}; {wanted}")
         if array.shape != (len(momenta),):
-            raise Refused(f"{said} gave the shape {array.shape}; {wanted}")
+            raise Refused(f"{name} gave the shape {array.shape}; {wanted}")
         return np.array(array)

@@ -202,10 +202,10 @@ def evaluate(
     couplings = per_event("alpha_s", alpha_s, "double")
     fixed = None if helicity is None else per_event("helicity", helicity, "int")
     random, chosen = {}, {}
-    for name, asked in choices.items():
-        if asked is False:
+    for name, requested in choices.items():
+        if requested is False:
             continue
-        random[name] = gpu.random(events) if asked is True else per_event(name, asked, "double")
+        random[name] = gpu.random(events) if requested is True else per_event(name, requested, "double")
         chosen[name] = gpu.empty((events,), "int")
     if "colors" in chosen and "diagrams" not in chosen:
         random["diagrams"] = gpu.random(events)

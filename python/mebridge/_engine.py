@@ -51,8 +51,8 @@ class _Calls:
     def __init__(self, functions: Functions) -> None:
         self._failed: BaseException | None = None
         self._functions = {
-            what: _cut_function.Called(_cut_function.unpacked(text, said, what), said, what)
-            for what, (text, said) in functions.items()
+            what: _cut_function.Called(_cut_function.unpacked(text, name, what), name, what)
+            for what, (text, name) in functions.items()
         }
         self.cut = CUT(self.guarded(self._passes)) if "cut" in functions else CUT()
         self.bias = BIAS(self.guarded(self._biases)) if "bias" in functions else BIAS()
@@ -122,8 +122,8 @@ class Engine:
         calls = _Calls(functions)
 
         def tell(_: Any, text: bytes) -> None:
-            ((kind, told),) = json.loads(text).items()
-            self._say(kind, told)
+            ((kind, content),) = json.loads(text).items()
+            self._say(kind, content)
             if kind in ("check_weights", "weigh"):
                 self._hear()
 
@@ -184,9 +184,9 @@ class Parts:
         self._handle = ctypes.c_void_p()
         if sampler == NETWORKS:
             _networks.check()
-        asked = {"plan": plan, "threads": threads, "cut": functions["cut"][1] if "cut" in functions else None}
+        opening = {"plan": plan, "threads": threads, "cut": functions["cut"][1] if "cut" in functions else None}
         hooks = Hooks(cut=self._calls.cut, bias=self._calls.bias)
-        opened = lib.mebridge_events_open_with(_json(asked), ctypes.byref(hooks), ctypes.byref(self._handle))
+        opened = lib.mebridge_events_open_with(_json(opening), ctypes.byref(hooks), ctypes.byref(self._handle))
         self._calls.check(opened)
 
     def perform(self, settings: Mapping[str, Any], folder: str, survey: str | None) -> str:
@@ -210,8 +210,8 @@ class Parts:
         trained = _networks.train(self._weights, channels, settings["events"], settings["seed"], self._threads)
         parameters = folder / _PARAMETERS
         parameters.write_bytes(trained.parameters.astype("<f4").tobytes())
-        asked = {"settings": settings, "networks": trained.of, "shapes": trained.shapes, "parameters": str(parameters)}
-        found = json.loads(self._call(networks={**asked, "folder": str(folder)}))
+        call = {"settings": settings, "networks": trained.of, "shapes": trained.shapes, "parameters": str(parameters)}
+        found = json.loads(self._call(networks={**call, "folder": str(folder)}))
         parameters.unlink()
         tried = [i for i, of in enumerate(trained.of) if of is not None]
         if grids := sum(not found["sources"][i]["network"] for i in tried):

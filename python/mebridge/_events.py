@@ -613,10 +613,10 @@ def _backend(devices: list[str]) -> str:
     return kinds.pop()
 
 
-def _tell(progress: bool | Callable[[Progress], None], told: Mapping[str, Any]) -> None:
+def _tell(progress: bool | Callable[[Progress], None], state: Mapping[str, Any]) -> None:
     """Reports the progress of a run, to a function or on stderr."""
-    unknown = {name: math.nan for name in ("cross_section", "error") if told[name] is None}
-    found = Progress(**{**told, **unknown})
+    unknown = {name: math.nan for name in ("cross_section", "error") if state[name] is None}
+    found = Progress(**{**state, **unknown})
     progress(found) if callable(progress) else _show(found)
 
 

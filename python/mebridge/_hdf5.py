@@ -158,8 +158,8 @@ def read(path: pathlib.Path) -> EventArrays:
         with h5py.File(path, "r") as file:
             version = tuple(int(part) for part in file["version"][:]) if "version" in file else ()
             if not version or version[0] != 2:
-                said = ".".join(map(str, version)) or "without a version"
-                raise Error(f"{path} is LHEH5 {said}; 2.0 can be read")
+                number = ".".join(map(str, version)) or "without a version"
+                raise Error(f"{path} is LHEH5 {number}; 2.0 can be read")
             tables = [_Table(path, file, name) for name in ("init", "procInfo", "events", "particles")]
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise Error(f"{path} is no file of LHEH5: {error}") from None
@@ -214,8 +214,8 @@ class _Table:
     def __init__(self, path: pathlib.Path, file: Any, name: str) -> None:
         of = file[name]
         # Without "properties" the first attribute, like other readers.
-        said = of.attrs["properties"] if "properties" in of.attrs else next(iter(of.attrs.values()), ())
-        self.names = [one.decode() if isinstance(one, bytes) else str(one) for one in said]
+        names = of.attrs["properties"] if "properties" in of.attrs else next(iter(of.attrs.values()), ())
+        self.names = [one.decode() if isinstance(one, bytes) else str(one) for one in names]
         self._said = f"{path}: '{name}' of LHEH5"
         self._rows = np.atleast_2d(of[:]) if name == "init" else of[:]
         if self._rows.dtype.kind not in "iuf" or self._rows.ndim != 2 or self._rows.shape[1] != len(self.names):
@@ -253,8 +253,8 @@ def _lines(path: pathlib.Path, rows: _Table, particles: int) -> tuple[Any, Any]:
     wrong = (counts < 1) | (starts < 0) | (starts + counts > particles)
     if wrong.any():
         event = int(wrong.argmax())
-        said = f"'start' is {starts[event]} and 'nparticles' {counts[event]}, and there are {particles} particles"
-        _arrays.refuse(path, event, said)
+        problem = f"'start' is {starts[event]} and 'nparticles' {counts[event]}, and there are {particles} particles"
+        _arrays.refuse(path, event, problem)
     order = np.argsort(starts, kind="stable")
     shared = starts[order][1:] < (starts + counts)[order][:-1]
     if shared.any():

@@ -61,8 +61,8 @@ def _refuse_missing(part: EventArrays, first: int) -> None:
     missing = ~np.isfinite(part.weights)
     if missing.any():
         event, column = np.argwhere(missing)[0].tolist()
-        said = f"event {first + event + 1} (from 1) has no weight '{part.weight_names[column]}'"
-        raise Error(f"{said}, and in HepMC3 all events have all weights; leave that one out")
+        problem = f"event {first + event + 1} (from 1) has no weight '{part.weight_names[column]}'"
+        raise Error(f"{problem}, and in HepMC3 all events have all weights; leave that one out")
 
 
 def _opened(file: Any, packed: bool) -> Any:

@@ -41,9 +41,9 @@ def evaluate(
         return rng.random(events)
 
     random, chosen = {}, {}
-    for name, asked in choices.items():
-        if asked is not False:
-            random[name] = drawn() if asked is True else _random(name, asked, events)
+    for name, requested in choices.items():
+        if requested is not False:
+            random[name] = drawn() if requested is True else _random(name, requested, events)
             chosen[name] = np.empty(events, dtype=np.int32)
     if "colors" in chosen and "diagrams" not in chosen:
         random["diagrams"] = drawn()

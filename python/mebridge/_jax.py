@@ -70,28 +70,28 @@ def evaluate(
         raise ValueError('a program of JAX cannot raise BadEvents; give bad="nan"')
     if helicity is not None:
         raise TypeError("helicity= is not there in a program of JAX")
-    if any(asked is True for asked in choices.values()):
+    if any(requested is True for requested in choices.values()):
         raise TypeError("give random numbers: those of NumPy would be the same in each run of a program of JAX")
     if choices["colors"] is not False and choices["diagrams"] is False:
         raise TypeError("give diagrams=, random numbers, with colors=: flows are chosen by the diagram")
     events = momenta.shape[0]
     arguments = [_doubles(jnp, "momenta", momenta), _each(jnp, "alpha_s", alpha_s, events)]
     results = [jax.ShapeDtypeStruct((events,), jnp.float64)]
-    asked = 0
+    requested = 0
     for flag, (name, random) in zip((_HELICITIES, _COLORS, _DIAGRAMS), choices.items()):
         if random is not False:
-            asked |= flag
+            requested |= flag
             arguments.append(_each(jnp, name, random, events))
             results.append(jax.ShapeDtypeStruct((events,), jnp.int32))
     if amp2:
-        asked |= _AMP2
+        requested |= _AMP2
         results.append(jax.ShapeDtypeStruct((process.diagram_count, events), jnp.float64))
     import numpy as np
 
     call = jax.ffi.ffi_call(_TARGET, results, vmap_method="broadcast_all")
     bridges, refused = _devices(process)
     attributes = {
-        "asked": np.int64(asked),
+        "requested": np.int64(requested),
         "bridge": np.int64(process._bridge),
         "devices": np.array(bridges, dtype=np.int64),
         "refused": refused,

@@ -162,7 +162,7 @@ def _unusable(what: str) -> Error:
     return Error(f"{what}; install the package again, or name the library in MEBRIDGE_LIBRARY")
 
 
-def _why(path: pathlib.Path, said: str) -> str:
+def _why(path: pathlib.Path, message: str) -> str:
     """Returns why a file cannot be loaded. The loader itself only reports files as too short or as having an invalid
     ELF header."""
     try:
@@ -175,7 +175,7 @@ def _why(path: pathlib.Path, said: str) -> str:
     # Address width and byte order, and the machine.
     if (head[4:6], head[18:]) != (expected[4:6], expected[18:]):
         return f"{path} is a library for another kind of machine"
-    return f"{path} cannot be loaded: {said.removeprefix(f'{os.path.abspath(path)}: ')}"
+    return f"{path} cannot be loaded: {message.removeprefix(f'{os.path.abspath(path)}: ')}"
 
 
 def _load() -> ctypes.CDLL:

@@ -48,14 +48,14 @@ def write(path: pathlib.Path, head: EventArrays, parts: Iterable[EventArrays]) -
         head: data common to all parts.
     """
     pyarrow = needed()
-    said = {
+    stored = {
         "beams": head.beams,
         "densities": head.densities,
         "strategy": head.strategy,
         "processes": head.processes.tolist(),
         "weights": head.weight_names,
     }
-    schema = _table(pyarrow, head).schema.with_metadata({_KEY: json.dumps(said).encode()})
+    schema = _table(pyarrow, head).schema.with_metadata({_KEY: json.dumps(stored).encode()})
     with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
         for part in parts:
             writer.write_table(_table(pyarrow, part).replace_schema_metadata(schema.metadata))
@@ -66,11 +66,11 @@ def read(path: pathlib.Path) -> EventArrays:
     pyarrow = needed()
     try:
         table = pyarrow.parquet.read_table(path).combine_chunks()
-        said = json.loads((table.schema.metadata or {})[_KEY])
-        (first, second), (energy, other) = said["beams"]
-        densities = (int(said["densities"][0]), int(said["densities"][1]))
-        processes = _arrays.processes([tuple(row) for row in said["processes"]])
-        names = tuple(map(str, said["weights"]))
+        stored = json.loads((table.schema.metadata or {})[_KEY])
+        (first, second), (energy, other) = stored["beams"]
+        densities = (int(stored["densities"][0]), int(stored["densities"][1]))
+        processes = _arrays.processes([tuple(row) for row in stored["processes"]])
+        names = tuple(map(str, stored["weights"]))
         columns = {name: _column(pyarrow, table, name) for name, _ in (*_records.HEAD, *_records.PARTICLE)}
         further = [_column(pyarrow, table, f"{_WEIGHT}{name}") for name in names]
     except (OSError, pyarrow.ArrowException, KeyError, IndexError, TypeError, ValueError) as error:
@@ -100,7 +100,7 @@ def read(path: pathlib.Path) -> EventArrays:
         processes,
         ((int(first), int(second)), (float(energy), float(other))),
         densities,
-        int(said["strategy"]),
+        int(stored["strategy"]),
         names,
         weights,
     )

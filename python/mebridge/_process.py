@@ -420,13 +420,13 @@ class Process:
         if bad not in ("raise", "nan"):
             raise ValueError('bad is "raise" or "nan"')
         choices = {
-            name: bool(asked) if asked is None or isinstance(asked, np.bool_) else asked
-            for name, asked in (("helicities", helicities), ("colors", colors), ("diagrams", diagrams))
+            name: bool(requested) if requested is None or isinstance(requested, np.bool_) else requested
+            for name, requested in (("helicities", helicities), ("colors", colors), ("diagrams", diagrams))
         }
         if color_flow is not None:
             if traced or gpu is not None:
                 raise ValueError("color_flow needs momenta in NumPy arrays")
-            if amp2 or helicity is not None or any(asked is not False for asked in choices.values()):
+            if amp2 or helicity is not None or any(requested is not False for requested in choices.values()):
                 raise ValueError("with color_flow there are no choices, no amp2 and no helicity")
         if traced:
             found, chosen, rows = _jax.evaluate(self, p, alpha_s, choices, amp2, helicity, bad)

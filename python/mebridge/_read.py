@@ -47,7 +47,7 @@ class _Batch(Structure):
         ("names", c_size_t),
         ("weights", c_void_p),
         ("head", c_size_t),
-        ("said", c_char_p),
+        ("summary", c_char_p),
     ]
 
     def array(self, address: int | None, kind: Any, count: int) -> Array:
@@ -156,7 +156,7 @@ def scan(path: pathlib.Path, read: Callable[[int], bytes], take: Callable[[_Batc
     Args:
         path: name of the file, for messages.
         read: returns up to the given number of bytes of the file.
-        take: called with batches of events, valid only during the call; the last one has ``said``.
+        take: called with batches of events, valid only during the call; the last one has ``summary``.
         arrays: whether to parse the numbers of events, or only find where events end.
     """
     failed: list[BaseException] = []
@@ -196,7 +196,7 @@ def ends(path: pathlib.Path, read: Callable[[int], bytes], take: Callable[[int, 
 def _lhe(path: pathlib.Path, file: Opened) -> EventArrays:
     parts: list[tuple[Array, Array, Array]] = []
     weights: list[Array] = []
-    said: dict[str, Any] = {}
+    summary: dict[str, Any] = {}
 
     def take(batch: _Batch) -> None:
         heads = batch.array(batch.heads, _records.HEAD, batch.events)
@@ -204,30 +204,30 @@ def _lhe(path: pathlib.Path, file: Opened) -> EventArrays:
         parts.append((heads, counts, batch.array(batch.of_particles, _records.PARTICLE, batch.particles)))
         rows = batch.array(batch.weights, "<f8", batch.events * batch.names)
         weights.append(rows.reshape(batch.events, batch.names))
-        if batch.said is not None:
-            said.update(json.loads(batch.said))
+        if batch.summary is not None:
+            summary.update(json.loads(batch.summary))
 
     scan(path, file.read, take, True)
-    if said["second"] is not None:
-        text = f"{path}: line {said['second']}: a second file begins, whose events are read as well"
+    if summary["second"] is not None:
+        text = f"{path}: line {summary['second']}: a second file begins, whose events are read as well"
         warnings.warn(text, stacklevel=3)
     events, particles = _arrays.joined(parts)
-    further = np.full((len(events), len(said["names"])), np.nan)
+    further = np.full((len(events), len(summary["names"])), np.nan)
     first = 0
     for rows in weights:
         further[first : first + len(rows), : rows.shape[1]] = rows
         first += len(rows)
     real = struct.Struct("<d")
     processes = [
-        (number, *(real.unpack(bits.to_bytes(8, "little"))[0] for bits in of)) for number, of in said["processes"]
+        (number, *(real.unpack(bits.to_bytes(8, "little"))[0] for bits in of)) for number, of in summary["processes"]
     ]
     return EventArrays(
         events,
         particles,
         _arrays.processes(cast("list[tuple[int, float, float, float]]", processes)),
-        (tuple(said["beams"]), tuple(said["energies"])),
-        tuple(said["densities"]),
-        said["strategy"],
-        tuple(said["names"]),
+        (tuple(summary["beams"]), tuple(summary["energies"])),
+        tuple(summary["densities"]),
+        summary["strategy"],
+        tuple(summary["names"]),
         further,
     )

@@ -159,11 +159,11 @@ class Spread:
         is deleted when its output has been taken."""
         if not parts:
             raise Error(f"{file} holds no events")
-        asked = [
+        tasks = [
             Task("command", f"part {i} of the file", lambda: pathlib.Path(tempfile.mkdtemp(dir=folder)), sent=part)
             for i, part in enumerate(parts)
         ]
-        with contextlib.closing(self.run(asked)) as done:
+        with contextlib.closing(self.run(tasks)) as done:
             for number, _, place in done:
                 yield number, place
                 parts[number].unlink()
@@ -310,14 +310,14 @@ class Spread:
                 float(found["seconds"]), found["done"], [str(text) for text in found["notices"]]
             return found
         except futures.CancelledError:
-            said = "the executor has cancelled it"
+            message = "the executor has cancelled it"
         except _Damaged as error:
-            said = str(error)
+            message = str(error)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
-            said = f"its answer cannot be read: {type(error).__name__}: {error}"
+            message = f"its answer cannot be read: {type(error).__name__}: {error}"
         except Exception as error:
-            said = f"{type(error).__name__}: {error}"
-        return {"error": "Error", "message": said, "where": "a worker"}
+            message = f"{type(error).__name__}: {error}"
+        return {"error": "Error", "message": message, "where": "a worker"}
 
     def _leave(self, running: Iterable[futures.Future[Any]]) -> None:
         """Cancels tasks, or stops waiting for those that already run."""

@@ -159,20 +159,20 @@ class Worker:
             Ended: if the process ends.
         """
         while line := self._line():
-            kind, told = json.loads(line)
+            kind, content = json.loads(line)
             if kind == wanted:
-                return told
+                return content
             if kind == "error":
-                raise sent(*told)
+                raise sent(*content)
             if kind in self._handlers:
-                self._handlers[kind](told)
+                self._handlers[kind](content)
         status = self._child.wait()
         how = f"status {status}"
         if status < 0:
             how = f"signal {-status} ({signal.strsignal(-status)})"
             if -status == signal.SIGKILL:
                 how += ", perhaps for lack of memory"
-        raise Ended(f"the process that makes events ended with {how}; what it said is on stderr")
+        raise Ended(f"the process that makes events ended with {how}; its messages are on stderr")
 
     def end(self) -> None:
         """Kills the process without waiting until it has released its GPU memory."""
@@ -252,9 +252,9 @@ def serve(parent: int) -> None:
         os.dup2(nothing, 1)
     lock = threading.Lock()
 
-    def answer(kind: str, said: Any) -> None:
+    def answer(kind: str, content: Any) -> None:
         with lock:
-            answers.write(json.dumps([kind, said]) + "\n")
+            answers.write(json.dumps([kind, content]) + "\n")
             answers.flush()
 
     def warn(message: Warning | str, *_: Any) -> None:

@@ -72,6 +72,13 @@ def here():
         yield
 
 
+@contextlib.contextmanager
+def in_worker():
+    """Lets runs make their events in a worker process again, as those with an executor do; also a decorator."""
+    with mock.patch("mebridge._events.Worker", _worker.Worker), mock.patch("mebridge._runs.Worker", _worker.Worker):
+        yield
+
+
 class FolderHere(Folder):
     """The same, and runs make their events in this process."""
 

@@ -12,7 +12,7 @@ import numpy as np
 import mebridge
 from mebridge import _benchmarks
 
-from common import Folder, events_command
+from common import Folder, FolderHere, events_command, in_worker
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
@@ -29,7 +29,7 @@ class Options(Folder):
             _benchmarks.chosen([self.folder / "nowhere.dat"])
 
 
-class Benchmarks(Folder):
+class Benchmarks(FolderHere):
     def setUp(self):
         super().setUp()
         text = self.card(PROCESS)
@@ -85,6 +85,7 @@ class Benchmarks(Folder):
         for weights, value in zip(one.weights.T, values[1:]):
             np.testing.assert_allclose(weights / one.events["weight"], value / values[0], rtol=1e-8)
 
+    @in_worker()
     def test_workers_and_scale_variations(self):
         pdf = densities.write(self.folder)
         arguments = {"energy": 8000, "pdf": pdf, "events": 300, "systematics": ["scale"], "cuts": {"massll": 50}}

@@ -18,7 +18,7 @@ import mebridge
 from mebridge import _cut_function
 
 import cutting
-from common import Folder
+from common import FolderHere, in_worker
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 import densities
@@ -101,7 +101,7 @@ class Functions(unittest.TestCase):
             _cut_function.unpacked(_cut_function.packed(cutting.hard).replace("A", "B"), "gone")
 
 
-class Runs(Folder):
+class Runs(FolderHere):
     ENTRIES = {"pdlabel": "lhapdf", "lhaid": "toy", "use_syst": False}
 
     def setUp(self):
@@ -147,6 +147,7 @@ class Runs(Folder):
         run = mebridge.Run("p p > w+ j", run_card={**self.ENTRIES, **entries}, folder=self.folder)
         return run.generate(events, seed, name=name, **(functions or {}))
 
+    @in_worker()
     def test_as_a_bias(self):
         """Events are more frequent by it, and weigh as much less."""
         plain = self.by_name()
@@ -217,6 +218,7 @@ class Runs(Folder):
             self.by_name(cut=cutting.hard, **arguments)
 
     @unittest.skipUnless(CLOUDPICKLE, "cloudpickle is not installed")
+    @in_worker()
     def test_workers(self):
         """A function of another function is sent as it is."""
         found = []

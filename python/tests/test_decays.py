@@ -10,12 +10,12 @@ import numpy as np
 
 import mebridge
 
-from common import Folder, events_command
+from common import FolderHere, events_command
 
 TOP, W, B = 173.0, 80.41900244575616, 4.7
 
 
-class Widths(Folder):
+class Widths(FolderHere):
     def generate(self, process, events=2000, seed=1, **card):
         return mebridge.Run(process, run_card=card, folder=self.folder).generate(events, seed)
 

@@ -40,7 +40,7 @@ def script(text, *arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
-class NoCrossSection(Folder):
+class NoCrossSection(FolderHere):
     def test_densities_that_are_0_end_a_run(self):
         with mock.patch.object(densities, "xf", lambda code, x, q: 0.0 * x * q):
             pdf = densities.write(self.folder)
@@ -268,7 +268,7 @@ class Poles(FolderHere):
                 self.assertGreater(generate(process, cuts=cuts).cross_section, 0)
 
 
-class Arguments(Folder):
+class Arguments(FolderHere):
     def refused(self, said, **options):
         """At once: nothing is made, no process is read."""
         output = self.folder / "x.lhe"

@@ -349,7 +349,7 @@ class Executors(Folder):
                 self.assertEqual(run.restarts, 1)
                 self.assertRegex(told, f"round . failed on a worker: .*{said}.*\\(2 of 4 tries")
         once = False
-        # What is told does not depend on how often it is.
+        # Progress does not depend on how often it is reported.
         for said in ("it reports missing data that do not exist", "its files are not what it sent"):
             answer = wrong[said]
             with self.subTest(said, once=once), contextlib.redirect_stderr(io.StringIO()):

@@ -4,10 +4,10 @@ import numpy as np
 
 import mebridge
 
-from common import Folder
+from common import FolderHere
 
 
-class Events(Folder):
+class Events(FolderHere):
     def test_beams_of_particles_make_all_flavors(self):
         """Without densities, by which partons are drawn."""
         energy = 500.0

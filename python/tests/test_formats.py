@@ -504,7 +504,7 @@ class Runs(FolderHere):
         self.same(mebridge.read_events(self.folder / "events.hdf5"), expected, 0.0)
         self.generate("again.h5")
         self.assertEqual((self.folder / "events.hdf5").read_bytes(), (self.folder / "again.h5").read_bytes())
-        # As LHAHDF5v2.h of Pythia reads it: some events at a time, so many particles from the first one's on.
+        # As LHAHDF5v2.h of Pythia reads it: some events at a time, and the number of their particles from the first one on.
         with h5py.File(self.folder / "events.hdf5") as file:
             self.assertEqual(file["version"][:].tolist(), [2, 0, 1])
             init, procs = file["init"][:], file["procInfo"][:]

@@ -5,7 +5,7 @@ import tarfile
 
 import mebridge
 
-from common import Folder, command
+from common import FolderHere, command
 
 PROCESS = "u d~ > w+ g"
 CARD = {"lpp1": 0, "lpp2": 0, "ebeam1": 200, "ebeam2": 200, "ptj": 20}
@@ -13,7 +13,7 @@ ENTRIES = [word for entry in CARD.items() for word in ("--set", "{}={}".format(*
 DECAYS = ["w+ > e+ ve", "w+ > mu+ vm"]
 
 
-class FromPython(Folder):
+class FromPython(FolderHere):
     def setUp(self):
         super().setUp()
         self.run_ = mebridge.Run(PROCESS, run_card=CARD, folder=self.folder)

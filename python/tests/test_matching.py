@@ -7,7 +7,7 @@ import mebridge
 from mebridge import _records, _runs
 from mebridge._library import Error
 
-from common import Folder
+from common import Folder, FolderHere
 
 
 def _compton(p, mass):
@@ -39,7 +39,7 @@ def _compton(p, mass):
     return squares, zero
 
 
-class Steps(Folder):
+class Steps(FolderHere):
     def test_squared_diagrams_are_of_all_helicities(self):
         """Of g u > w+ d that of a left-handed gluon and a longitudinal W, whose two diagrams cancel, as well."""
         process = mebridge.Process("g u > w+ d")
@@ -75,7 +75,7 @@ class Texts(Folder):
         return records
 
 
-class Cards(Folder):
+class Cards(FolderHere):
     def test_fixed_scales_of_older_versions_are_refused(self):
         asked = CARD.replace("False = fixed_fac_scale", "True = fixed_fac_scale") + "  1 = ickkw\n"
         place = output(self.folder / "output", asked)

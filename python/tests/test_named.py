@@ -38,7 +38,7 @@ class Diagrams(Folder):
         self.assertRegex(card, r"DECAY 23 2\.4")
 
 
-class Refusals(Folder):
+class Refusals(FolderHere):
     def test_what_cannot_be(self):
         cases = [
             (("u u~ > t t~",), {"run_card": {"pdlabel": "lhapdf", "ickkw": 2}}, "ickkw = 2"),

@@ -14,7 +14,7 @@ import numpy as np
 import mebridge
 
 import densities
-from common import Folder, command
+from common import FolderHere, command
 
 XHTML, SVG = "{http://www.w3.org/1999/xhtml}", "{http://www.w3.org/2000/svg}"
 CARD = {"nevents": 300, "lpp1": 0, "lpp2": 0, "ebeam1": 500, "ebeam2": 500, "ptl": 10, "drll": 0.4}
@@ -43,7 +43,7 @@ class Nesting(html.parser.HTMLParser):
         assert self.open.pop() == tag, tag
 
 
-class Pages(Folder):
+class Pages(FolderHere):
     def make(self, name, seed=1, **card):
         run = mebridge.Run("e+ e- > mu+ mu-", run_card={**CARD, **card}, folder=self.folder)
         return run.generate(seed=seed, name=name)

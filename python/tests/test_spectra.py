@@ -8,7 +8,7 @@ import numpy as np
 
 from mebridge import _records
 
-from common import Folder, events_command
+from common import FolderHere, events_command
 
 
 def pairs(count, code=6, mass=173.0, seed=1):
@@ -35,7 +35,7 @@ def rows(text, kind):
     return np.array(found, dtype=float).T
 
 
-class Spectra(Folder):
+class Spectra(FolderHere):
     def test_a_run_shows_them(self):
         arguments = [
             "e+ e- > mu+ mu-",

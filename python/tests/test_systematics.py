@@ -27,7 +27,7 @@ class Systematics(FolderHere):
         self.pdf = densities.write(self.folder)
 
     def member(self, number, gluons, alpha_s=None):
-        """Another member: the first one with so many more gluons, and perhaps an alpha_s of its own."""
+        """Another member: the first one with more gluons by this factor, and perhaps an alpha_s of its own."""
         lines = (self.pdf / "toy_0000.dat").read_text().splitlines()
         head, values = lines[:6], np.loadtxt(lines[6:-1])
         values[:, densities.PARTONS.index(21)] *= gluons

@@ -96,7 +96,7 @@ mod tests {
         let trial = bridge.servers.own.trial().cloned().expect("points");
         let events = call(&trial.points());
         let channels = vec![1; events.g_s.len()];
-        let asked = Events {
+        let requested = Events {
             channels: Some(&channels),
             ..events
         };
@@ -107,7 +107,7 @@ mod tests {
                 false => bridge.set_channel_weights(ChannelWeights::Propagators { s: 1e8 }),
             }
             .expect("channels");
-            let both = |bridge: &mut Bridge| [&events, &asked].map(|e| values(bridge, e));
+            let both = |bridge: &mut Bridge| [&events, &requested].map(|e| values(bridge, e));
             let before = both(&mut bridge);
             assert!(bridge.set_card(&bad).is_err());
             assert!(bridge.set_card(&good[1..]).is_err());

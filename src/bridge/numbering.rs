@@ -26,7 +26,7 @@ pub(super) struct IndexBuffers {
 
 impl Numbering {
     /// Channels are diagrams: those of a process that have an AMP2 and a configuration.
-    pub fn of_diagrams(process: &Process) -> Numbering {
+    pub fn from_diagrams(process: &Process) -> Numbering {
         let channels = &process.channels;
         let configs = channels.config_of_diagrams(process.diagrams);
         let mut config_of_channel = vec![NONE; configs.len()];
@@ -43,7 +43,7 @@ impl Numbering {
     }
 
     /// Channels are `count` channels stated by a caller, each with its own configuration.
-    pub fn of_list(count: usize) -> Numbering {
+    pub fn from_list(count: usize) -> Numbering {
         Numbering {
             config_of_channel: (0..count as i32).collect(),
             configs: count,
@@ -233,7 +233,7 @@ pub(super) mod tests {
             diagram,
             squares: vec![vec![0]],
         };
-        Numbering::of_diagrams(&Process {
+        Numbering::from_diagrams(&Process {
             diagrams: 5,
             channels: Channels {
                 amp2: [5, 2, 3].map(amp2).to_vec(),
@@ -298,7 +298,7 @@ pub(super) mod tests {
 
     #[test]
     fn channels_of_a_list_are_its_configurations() {
-        let list = Numbering::of_list(3);
+        let list = Numbering::from_list(3);
         let of_channels = indices_of(&list, Some(&[3, 1]), None).unwrap();
         assert_eq!(of_channels, [Some(vec![2, 0]), Some(vec![2, 0])]);
         let of_both = indices_of(&list, Some(&[3, 1]), Some(&[0, 2])).unwrap();

@@ -41,7 +41,7 @@ impl Servers {
     pub fn new(recipe: Recipe) -> Result<Servers> {
         let own = Form::new(recipe)?;
         Ok(Servers {
-            numbering: Numbering::of_diagrams(own.process()),
+            numbering: Numbering::from_diagrams(own.process()),
             color_ordered: own.color_ordered()?,
             own,
         })

@@ -45,7 +45,7 @@ impl Bridge {
     /// configurations. Weights are products of propagators as in `sde_strategy` 2, with `s` the square of the beam
     /// energy in GeV^2. [`Bridge::set_channel_weights`] restores the process's own channels.
     pub fn set_channels(&mut self, topologies: &[Topology], s: f64) -> Result<()> {
-        self.weighting = Weighting::of_list(topologies, s, &self.servers)?;
+        self.weighting = Weighting::from_list(topologies, s, &self.servers)?;
         self.in_double = None;
         Ok(())
     }
@@ -90,7 +90,7 @@ impl Weighting {
     }
 
     /// Makes the weights of a list of channels.
-    fn of_list(topologies: &[Topology], s: f64, servers: &Servers) -> Result<Weighting> {
+    fn from_list(topologies: &[Topology], s: f64, servers: &Servers) -> Result<Weighting> {
         let (process, binding) = (servers.process(), servers.own.binding());
         let (propagators, color_allowed) =
             in_default_environment(|| Propagators::from_channels(process, binding, topologies, s))?;
@@ -109,7 +109,7 @@ impl Weighting {
             s,
             propagators,
             servers: Servers {
-                numbering: Numbering::of_list(topologies.len()),
+                numbering: Numbering::from_list(topologies.len()),
                 ..Servers::new(servers.recipe().for_process(process))?
             },
         })))
@@ -122,7 +122,7 @@ impl Weighting {
             Weighting::Configurations { s, .. } => {
                 Weighting::new(ChannelWeights::Propagators { s: *s }, servers)
             }
-            Weighting::List(list) => Weighting::of_list(&list.topologies, list.s, servers),
+            Weighting::List(list) => Weighting::from_list(&list.topologies, list.s, servers),
         }
     }
 

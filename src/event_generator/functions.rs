@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex};
 /// The functions of all matrix elements.
 #[derive(Debug)]
 pub(super) struct FortranFunctions {
+    /// At least one; all of them have a scale, or none has.
     codes: Vec<SharedCode>,
     /// The functions of each matrix element.
     of_elements: Vec<Option<usize>>,
-    has_scale: bool,
 }
 
 /// Functions that several threads call.
@@ -26,7 +26,7 @@ struct SharedCode {
 
 impl FortranFunctions {
     /// The functions of a request; `None` without any.
-    pub(super) fn of_request(
+    pub(super) fn from_request(
         request: &Request,
     ) -> Result<Option<Arc<dyn PointFunctions>>, Failure> {
         let codes = &request.functions;
@@ -54,14 +54,13 @@ impl FortranFunctions {
         Ok(Some(Arc::new(FortranFunctions {
             codes: codes.iter().map(shared).collect(),
             of_elements,
-            has_scale,
         })))
     }
 }
 
 impl PointFunctions for FortranFunctions {
     fn has_scale(&self) -> bool {
-        self.has_scale
+        self.codes[0].code.scales()
     }
 
     fn evaluate(
@@ -85,7 +84,7 @@ impl PointFunctions for FortranFunctions {
         let points = momenta.zip(points.rapidities);
         for (((momenta, &rapidity), passes), scale) in points.zip(passes).zip(scales) {
             *passes = code.passes(&mut memory, kept, momenta, rapidity)?;
-            // MadEvent does not ask for the scale of a point that is cut.
+            // MadEvent does not compute the scale of a point that is cut.
             if *passes {
                 let found = code.scale(&mut memory, kept, momenta, rapidity)?;
                 *scale = found.unwrap_or([0.0; 2]);

@@ -155,7 +155,7 @@ fn carrying_for(
     path
 }
 
-/// Events at 1 TeV, with everything that can be given, rows of so many.
+/// Events at 1 TeV, with all optional inputs, in rows of this length.
 struct Given {
     count: usize,
     legs: usize,

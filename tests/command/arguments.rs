@@ -71,9 +71,9 @@ fn help_on_a_full_disk_is_an_error() {
             .stdout(full)
             .output()
             .expect("the command");
-        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-        assert_eq!(ran.status.code(), Some(1), "{arguments:?}: {said}");
-        assert!(said.contains("stdout: "), "{said}");
+        let found = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(1), "{arguments:?}: {found}");
+        assert!(found.contains("stdout: "), "{found}");
     }
 }
 
@@ -86,10 +86,10 @@ fn control_characters_of_names_and_contents_are_written_out() {
     std::fs::write(d.path().join(name), "500 0 0 \u{1b}[2J\n").expect("a file");
     for arguments in [&["eval", "g g > t t~", name][..], &["info", name]] {
         let ran = mebridge(d.path(), arguments);
-        let said = ran.failed(1);
-        assert!(said.contains("\\u{1b}]0;title\\u{7}.txt"), "{said:?}");
+        let found = ran.failed(1);
+        assert!(found.contains("\\u{1b}]0;title\\u{7}.txt"), "{found:?}");
         let obeyed = |c: char| c.is_control() && c != '\n';
-        assert!(!said.contains(obeyed), "{said:?}");
+        assert!(!found.contains(obeyed), "{found:?}");
     }
 }
 
@@ -113,7 +113,7 @@ For more information, try '--help'.
 #[test]
 fn numbers_below_zero_are_judged_as_numbers() {
     let d = directory();
-    for (arguments, said) in [
+    for (arguments, found) in [
         (
             &["check", "scalars.mebridge", "1", "--energy", "-500"][..],
             "the energy is -500 GeV",
@@ -136,7 +136,7 @@ fn numbers_below_zero_are_judged_as_numbers() {
         ),
     ] {
         let message = mebridge(d.path(), arguments).stderr;
-        assert!(message.contains(said), "{arguments:?}: {message}");
+        assert!(message.contains(found), "{arguments:?}: {message}");
         assert!(!message.contains("unexpected argument"), "{message}");
     }
 }
@@ -160,7 +160,7 @@ fn an_unknown_switch_in_the_environment_is_an_error() {
 fn what_is_no_folder_of_a_model_is_told() {
     let d = directory();
     std::fs::write(d.path().join("sm5.toml"), "").unwrap();
-    for (arguments, said) in [
+    for (arguments, found) in [
         (
             ["model", "sm"],
             "mebridge: sm: there is no such folder; those of MG5aMC's models are",
@@ -171,7 +171,7 @@ fn what_is_no_folder_of_a_model_is_told() {
         ),
     ] {
         let message = mebridge(d.path(), &arguments).failed(1).to_owned();
-        assert!(message.starts_with(said), "{message}");
+        assert!(message.starts_with(found), "{message}");
     }
 }
 

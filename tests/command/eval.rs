@@ -982,7 +982,7 @@ fn bad_arrays() {
     // A header of 4 GB.
     let mut long = b"\x93NUMPY\x02\x00".to_vec();
     long.extend(u32::MAX.to_le_bytes());
-    says(long, "its header is said to have 4294967295 bytes");
+    says(long, "its header claims to have 4294967295 bytes");
     let mut newer = good.clone();
     newer[6] = 9;
     assert!(message(newer).contains("bad: "));

@@ -271,11 +271,11 @@ fn an_output_of_mg5amc() {
     symlink("output", d.path().join("link")).unwrap();
     // If its cuts are not MG5aMC's own, users have to confirm that nothing depends on them.
     let ran = events(d.path(), &["output"]);
-    let said = ran.failed(1);
+    let message = ran.failed(1);
     assert!(
-        said.contains("SubProcesses/cuts.f (it cannot be read), ")
-            && said.contains("--changed-files"),
-        "{said}"
+        message.contains("SubProcesses/cuts.f (it cannot be read), ")
+            && message.contains("--changed-files"),
+        "{message}"
     );
     assert!(!place.join("Events").exists());
     for given in ["output", "link"] {
@@ -429,9 +429,9 @@ fn weights_of_other_cards() {
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         (ran.stdout, text(d.path(), name[1]))
     };
-    let (told, one) = weights("one", &["--reweight", "heavy"]);
+    let (report, one) = weights("one", &["--reweight", "heavy"]);
     assert_eq!(one.matches("<wgt id=").count(), 20);
-    assert!(told.contains("\nrwgt_1  "), "{told}");
+    assert!(report.contains("\nrwgt_1  "), "{report}");
     let (_, two) = weights(
         "two",
         &["--reweight", "same=as_is", "--reweight=heavy=z150"],
@@ -681,11 +681,11 @@ fn a_run_that_is_done_gets_more_events_and_runs_are_merged() {
             .collect();
         mebridge(d.path(), &call)
     };
-    let said = merge(&[&a, &b]);
+    let message = merge(&[&a, &b]);
     assert!(
-        said.ok().contains("400 events of 2 files"),
+        message.ok().contains("400 events of 2 files"),
         "{}",
-        said.stdout
+        message.stdout
     );
     let joined = fs::read_to_string(&joined).unwrap();
     let (found, mean) = (weights(&joined), cross_section(&joined));
@@ -756,11 +756,11 @@ fn a_run_goes_on_after_a_signal() {
     ] {
         let ended = begun(name, file, signal);
         assert!(ended.stdout.is_empty() && ended.status.code().is_none());
-        let told = String::from_utf8(ended.stderr).unwrap();
+        let report = String::from_utf8(ended.stderr).unwrap();
         if signal != "KILL" {
-            let last = told.lines().last().unwrap();
+            let last = report.lines().last().unwrap();
             let goes_on = format!("mebridge: interrupted; run {name} goes on with this name");
-            assert_eq!(last, goes_on, "{told}");
+            assert_eq!(last, goes_on, "{report}");
         }
         // Nothing of another run is used.
         let ran = muons(
@@ -794,12 +794,12 @@ fn a_signal_at_any_time() {
         kill(&child, signal);
         let ended = child.wait_with_output().unwrap();
         assert!(ended.stdout.is_empty() && ended.status.code().is_none());
-        let told = String::from_utf8(ended.stderr).unwrap();
+        let report = String::from_utf8(ended.stderr).unwrap();
         let goes_on = " goes on with this name\n";
         let is_told =
-            told.starts_with("mebridge: interrupted; run run_0") && told.ends_with(goes_on);
-        assert!(told.is_empty() || is_told, "{told}");
-        assert!(told.lines().count() <= 1, "{told}");
+            report.starts_with("mebridge: interrupted; run run_0") && report.ends_with(goes_on);
+        assert!(report.is_empty() || is_told, "{report}");
+        assert!(report.lines().count() <= 1, "{report}");
     }
     // There is no partial event file.
     let files = snapshot(d.path());
@@ -817,7 +817,7 @@ fn streams_that_nobody_reads() {
     ]
     .concat();
     let full = "mebridge: stdout: No space left on device (os error 28)\n";
-    for (script, arguments, code, said) in [
+    for (script, arguments, code, message) in [
         ("\"$@\" 2> /dev/full > /dev/null", &call[..], 0, ""),
         ("\"$@\" <&- >&- 2>&-", &call, 0, ""),
         ("\"$@\" 2>&1 | true", &call, 0, ""),
@@ -833,7 +833,7 @@ fn streams_that_nobody_reads() {
         let ran = in_shell(d.path(), script, arguments);
         assert_eq!(
             (ran.code, ran.stdout.as_str(), ran.stderr.as_str()),
-            (code, "", said),
+            (code, "", message),
             "{script}"
         );
     }
@@ -856,10 +856,10 @@ fn a_system_that_gives_too_little() {
     // A file size limit is an error, not a signal.
     for blocks in [0, 1, 100] {
         let ran = in_shell(d.path(), &format!("ulimit -f {blocks}; \"$@\""), &call);
-        let said = ran.failed(1);
+        let message = ran.failed(1);
         assert!(
-            said.contains("File too large") && said.lines().count() == 1,
-            "{said}"
+            message.contains("File too large") && message.lines().count() == 1,
+            "{message}"
         );
     }
     // The run resumes once there is disk space, and leaves nothing else.
@@ -901,8 +901,8 @@ fn names_that_are_no_utf_8() {
             .env("TMPDIR", &folder)
             .output()
             .unwrap();
-        let told = String::from_utf8_lossy(&ran.stderr);
-        assert!(ran.status.success(), "{told}");
+        let report = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success(), "{report}");
         let text = text(&folder, &format!("run_{number:02}"));
         assert_eq!(text.matches("<event>").count(), 9);
     }

@@ -457,16 +457,16 @@ fn a_set_user_id_program_does_not_look_at_switches() {
         }
     };
     let output = ran(&program);
-    let told = String::from_utf8_lossy(&output.stderr);
-    if told.contains("Permission denied") {
+    let report = String::from_utf8_lossy(&output.stderr);
+    if report.contains("Permission denied") {
         eprintln!("SKIPPED: another user cannot read the folder of temporary files");
         return;
     }
-    assert!(output.status.success(), "{told}");
+    assert!(output.status.success(), "{report}");
     assert!(!d.path().join("cache").exists() && !d.path().join("home").exists());
     assert!(
-        told.contains("CUDACPP_RUNTIME_* is not looked at"),
-        "{told}"
+        report.contains("CUDACPP_RUNTIME_* is not looked at"),
+        "{report}"
     );
     // Without additional rights they are used.
     let output = ran(Path::new(env!("CARGO_BIN_EXE_mebridge")));

@@ -79,8 +79,8 @@ fn check_mode_tells_both() {
             let (plain, _) = run(&p(&output), input);
             let (checked, stderr) = run_with(&p(&output), input, "-1");
             agree(&checked, &plain);
-            let told = "@1: 16 events, library / Fortran - 1: min ";
-            assert!(stderr.contains(told), "{stderr}");
+            let report = "@1: 16 events, library / Fortran - 1: min ";
+            assert!(stderr.contains(report), "{stderr}");
             assert!(stderr.contains("; 0 farther than 1e-8"), "{stderr}");
             assert_eq!(stderr.matches("worst event").count(), 1, "{stderr}");
         }
@@ -253,8 +253,12 @@ fn sizes_of_a_second_link_go_too() {
     let output = output(d.path(), "auto_dsig1_batch.f");
     let before = snapshot(&output);
     link(&output, &[]).ok();
-    let told = link(&output, &["--vector", "64"]);
-    assert!(told.ok().contains("VECSIZE_MEMMAX 64"), "{}", told.stdout);
+    let report = link(&output, &["--vector", "64"]);
+    assert!(
+        report.ok().contains("VECSIZE_MEMMAX 64"),
+        "{}",
+        report.stdout
+    );
     unlink(&output).ok();
     same(&snapshot(&output), &before);
     // In the opposite order, with a card that was changed in between.
@@ -365,7 +369,7 @@ fn what_cannot_be_written_is_told_and_nothing_is_lost() {
     let d = tempfile::tempdir().unwrap();
     let output = output(d.path(), "auto_dsig1_batch.f");
     let before = snapshot(&output);
-    // No file may be longer than so many blocks of 512 bytes, as on a disk that fills up.
+    // Files are limited to a number of blocks of 512 bytes, as on a disk that fills up.
     let library = library();
     for blocks in [0, 1, 2, 3, 4] {
         let limited = Command::new("sh")

@@ -142,22 +142,23 @@ fn batches_are_not_promised_where_there_are_none() {
     let d = tempfile::tempdir().unwrap();
     let output = old_output(d.path());
     let before = snapshot(&output);
-    let told = link(&output, &["--vector", "64"]);
+    let report = link(&output, &["--vector", "64"]);
     assert!(
-        told.failed(1)
+        report
+            .failed(1)
             .contains("one event at a time: batches came with MG5aMC 3.6"),
         "{}",
-        told.stderr
+        report.stderr
     );
     same(&snapshot(&output), &before);
-    let told = link(&output, &[]);
+    let report = link(&output, &[]);
     assert!(
-        told.ok().contains(
+        report.ok().contains(
             "P1_gg_ttx: estimated from the number of amplitudes, the Fortran matrix element takes some 7 % of the time \
              of an event: runs are hardly faster when linked\n"
         ),
         "{}",
-        told.stdout
+        report.stdout
     );
 }
 
@@ -168,11 +169,11 @@ fn loop_induced_outputs_are_refused_as_such() {
     fs::create_dir(p(&output).join("MadLoop5_resources")).unwrap();
     // Its SMATRIX1 has no MATRIX1.
     change(&p(&output).join("matrix1.f"), "MATRIX1", "LOOPS1");
-    let told = link(&output, &[]);
+    let report = link(&output, &[]);
     assert!(
-        told.failed(1).contains("loop-induced process"),
+        report.failed(1).contains("loop-induced process"),
         "{}",
-        told.stderr
+        report.stderr
     );
 }
 
@@ -190,17 +191,17 @@ fn other_settings_than_those_of_the_link_are_told() {
         fs::write(&card, card_now + text).unwrap();
     };
     let doctor = |settings: Option<&str>| {
-        let told = mebridge(&output, &["doctor", "."]);
+        let report = mebridge(&output, &["doctor", "."]);
         let line = settings.map(|s| {
             format!("!! P1_gg_ttx: the run card has another {s} than when the output was linked")
         });
         match line {
             None => assert!(
-                !told.stdout.contains("the run card has another"),
+                !report.stdout.contains("the run card has another"),
                 "{}",
-                told.stdout
+                report.stdout
             ),
-            Some(line) => assert!(told.stdout.contains(&line), "{}", told.stdout),
+            Some(line) => assert!(report.stdout.contains(&line), "{}", report.stdout),
         }
     };
     // Nothing depends on the entry yet.
@@ -413,16 +414,16 @@ fn each_matrix_element_of_a_directory_has_its_bridge() {
     for (a, b) in fortran[0][0].iter().zip(&fortran[1][0]) {
         assert!((a.0 / b.0 - 2.0).abs() < 1e-12);
     }
-    let told = link(&output, &["--vector", "64"]);
+    let report = link(&output, &["--vector", "64"]);
     assert!(
-        told.ok().contains("@1, batches of 64 events\n"),
+        report.ok().contains("@1, batches of 64 events\n"),
         "{}",
-        told.stdout
+        report.stdout
     );
     assert!(
-        told.stdout.contains("@2, batches of 64 events\n"),
+        report.stdout.contains("@2, batches of 64 events\n"),
         "{}",
-        told.stdout
+        report.stdout
     );
     for file in ["matrix1.f", "matrix2.f"] {
         let name = file.trim_end_matches(".f").to_uppercase();
@@ -483,12 +484,13 @@ fn the_library_stands_in_the_place_of_the_plugins() {
     fs::rename(&plain, d.path().join("plain")).unwrap();
     let output = plugin_output(d.path());
     let before = snapshot(&output);
-    let told = link(&output, &[]);
+    let report = link(&output, &[]);
     assert!(
-        told.ok()
+        report
+            .ok()
             .contains("in the place of the plugin's libraries, batches of 64 events\n"),
         "{}",
-        told.stdout
+        report.stdout
     );
     make_target(&output, "madevent_cpp_link");
     let answer = |input: &str| run(&p(&output), input).0;

@@ -49,8 +49,8 @@ impl Small {
     fn make(&self) {
         let made = self.try_make("madevent_mintFO");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let told = [text(&made.stdout), text(&made.stderr)].concat();
-        assert!(made.status.success(), "{told}");
+        let report = [text(&made.stdout), text(&made.stderr)].concat();
+        assert!(made.status.success(), "{report}");
     }
 
     fn try_make(&self, target: &str) -> Output {
@@ -257,12 +257,12 @@ fn all_come_from_the_library(name: &str) {
     let (fortran, stderr) = small.run("madevent_mintFO", "1");
     assert_eq!(stderr, "");
     small.clean();
-    let told = link(&small.output, &[]).ok().to_owned();
+    let report = link(&small.output, &[]).ok().to_owned();
     for line in [
         "P0_gg_ttx: d g > t t~ d [ QCD ], a real emission, one event a call\n",
         "P0_gg_ttx: g g > t t~ [ QCD ], the Born and its colour links, one event a call\n",
     ] {
-        assert!(told.contains(line), "{told}");
+        assert!(report.contains(line), "{report}");
     }
     // In check mode the Fortran is asked, too.
     small.make();
@@ -378,10 +378,10 @@ fn an_edit_of_a_born_is_seen() {
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, format!("{text}C\n")).unwrap();
         let made = small.try_make("madevent_mintFO");
-        let told = String::from_utf8_lossy(&made.stderr).into_owned();
+        let report = String::from_utf8_lossy(&made.stderr).into_owned();
         assert!(
-            !made.status.success() && told.contains(&format!("{file} has changed")),
-            "{told}"
+            !made.status.success() && report.contains(&format!("{file} has changed")),
+            "{report}"
         );
         let doctor = small.doctor().stdout;
         let changed = format!("!! P0_gg_ttx: {file} has changed");
@@ -409,7 +409,7 @@ fn an_object_that_cannot_be_linked_stops_make() {
         .unwrap();
     assert!(inlined.status.success(), "{inlined:?}");
     let made = small.try_make("madevent_mintFO");
-    let told = String::from_utf8_lossy(&made.stderr).into_owned();
+    let report = String::from_utf8_lossy(&made.stderr).into_owned();
     // Compilers may decide otherwise, and the library is called then.
     if made.status.success() {
         let (_, stderr) = small.run("madevent_mintFO", "1");
@@ -419,8 +419,8 @@ fn an_object_that_cannot_be_linked_stops_make() {
         );
     } else {
         assert!(
-            told.contains("the linker cannot replace smatrix1_splitorders in it"),
-            "{told}"
+            report.contains("the linker cannot replace smatrix1_splitorders in it"),
+            "{report}"
         );
     }
 }
@@ -439,14 +439,14 @@ fn several_squared_orders_stay_the_fortrans() {
         fs::write(path, text).unwrap();
     };
     several("born.f", "(NCOMB=16, NAMPSO=1, NSQAMPSO=1");
-    let told = link(&small.output, &[]).ok().to_owned();
+    let report = link(&small.output, &[]).ok().to_owned();
     assert!(
-        told.contains("!! P0_gg_ttx: born.f stays the Fortran's: "),
-        "{told}"
+        report.contains("!! P0_gg_ttx: born.f stays the Fortran's: "),
+        "{report}"
     );
     assert!(
-        told.contains("several squared coupling orders (NSQAMPSO)"),
-        "{told}"
+        report.contains("several squared coupling orders (NSQAMPSO)"),
+        "{report}"
     );
     assert!(!small.p.join("mebridge_matrixborn.f").exists());
     let doctor = small.doctor().stdout;
@@ -507,11 +507,11 @@ fn real_outputs_give_the_same_linked() {
                 small.run("madevent_mintFO", "1").0
             })
             .collect();
-        let told = mebridge(
+        let report = mebridge(
             d.path(),
             &["link", output.to_str().unwrap(), "--library", &library],
         );
-        assert!(!told.ok().contains("!!"), "{}", told.stdout);
+        assert!(!report.ok().contains("!!"), "{}", report.stdout);
         for (small, fortran) in all.iter().zip(&fortran) {
             small.make();
             let (answers, stderr) = small.run("madevent_mintFO", "1");

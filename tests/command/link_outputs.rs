@@ -43,13 +43,16 @@ fn every_output_is_linked_and_comes_back() {
         let before = snapshot(&output);
         let path = output.to_str().unwrap();
         let link = || mebridge(d.path(), &["link", path, "--library", &library]);
-        let told = link().ok().to_owned();
+        let report = link().ok().to_owned();
         let linked = snapshot(&output);
         for entry in fs::read_dir(output.join("SubProcesses")).unwrap().flatten() {
             let directory = entry.file_name().to_string_lossy().into_owned();
             let linked_files = ["auto_dsig.f", "born.f"].map(|name| entry.path().join(name));
             if linked_files.iter().any(|path| path.is_file()) {
-                assert!(told.contains(&format!("{directory}: ")), "{name}: {told}");
+                assert!(
+                    report.contains(&format!("{directory}: ")),
+                    "{name}: {report}"
+                );
                 let mk = entry.path().join("mebridge.mk");
                 assert!(linked.contains_key(&mk), "{name} lacks {mk:?}");
             }

@@ -83,8 +83,8 @@ fn links_that_lie_in_an_output_are_not_followed() {
         same(&snapshot(&others), &before);
         // The result was reported.
         for ran in [linked, unlinked] {
-            let told = ran.code == 0 || ran.stderr.contains("symbolic link");
-            assert!(told, "{place}: {}", ran.stderr);
+            let report = ran.code == 0 || ran.stderr.contains("symbolic link");
+            assert!(report, "{place}: {}", ran.stderr);
         }
     }
 }
@@ -126,9 +126,9 @@ fn linked_folders_are_refused() {
         for refused in [unlink(&output), link(&output, &[])] {
             assert_eq!(refused.code, 1, "{folder}");
             // For a linked P directory not even `../../Source` belongs to the output.
-            let told = ["symbolic link", "there is no ../../Source"];
-            let told = told.iter().any(|what| refused.stderr.contains(what));
-            assert!(told, "{}", refused.stderr);
+            let report = ["symbolic link", "there is no ../../Source"];
+            let report = report.iter().any(|what| refused.stderr.contains(what));
+            assert!(report, "{}", refused.stderr);
         }
         assert_eq!(snapshot(&elsewhere), before[0], "{folder}");
         assert_eq!(snapshot(&output), before[1], "{folder}");
@@ -374,11 +374,11 @@ fn the_line_of_make_opts_is_one() {
         text.replace("-include mebridge.mk", "# -include mebridge.mk"),
     ] {
         fs::write(&opts, lost).unwrap();
-        let told = limited(&["doctor", output.to_str().unwrap()]);
+        let report = limited(&["doctor", output.to_str().unwrap()]);
         assert!(
-            told.stdout.contains("has lost the line of mebridge"),
+            report.stdout.contains("has lost the line of mebridge"),
             "{}",
-            told.stdout
+            report.stdout
         );
     }
     fs::write(&opts, text).unwrap();

@@ -33,11 +33,11 @@ fn edit(path: &Path, from: &str, to: &str) -> String {
 /// Make and the doctor name the file and what to do.
 #[track_caller]
 fn noticed(output: &Path, what: &str) {
-    let (made, told) = try_make(output, "madevent");
-    assert!(!made, "{told}");
-    assert!(told.contains(&format!("mebridge: {what}")), "{told}");
+    let (made, report) = try_make(output, "madevent");
+    assert!(!made, "{report}");
+    assert!(report.contains(&format!("mebridge: {what}")), "{report}");
     let cure = format!("run `mebridge link '{}'` again", output.display());
-    assert!(told.contains(&cure), "{told}");
+    assert!(report.contains(&cure), "{report}");
     let doctor = mebridge(output, &["doctor", "."]);
     assert!(
         doctor.code == 1 && doctor.stdout.contains(what),
@@ -85,17 +85,17 @@ fn edits_of_what_was_read_are_noticed() {
     let path = output.join("Source/DHELAS/FFV1_0.f");
     let aside = d.path().join("aside");
     fs::rename(&path, &aside).unwrap();
-    let (made, told) = try_make(&output, "madevent");
+    let (made, report) = try_make(&output, "madevent");
     assert!(
-        !made && told.contains("Source/DHELAS/FFV1_0.f has gone"),
-        "{told}"
+        !made && report.contains("Source/DHELAS/FFV1_0.f has gone"),
+        "{report}"
     );
     let mkfifo = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(mkfifo.unwrap().success());
-    let (made, told) = try_make(&output, "madevent");
+    let (made, report) = try_make(&output, "madevent");
     assert!(
-        !made && told.contains("has become something else"),
-        "{told}"
+        !made && report.contains("has become something else"),
+        "{report}"
     );
     fs::rename(&aside, &path).unwrap();
     // A user's own vertex.
@@ -120,15 +120,15 @@ fn the_cure_helps() {
     noticed(&output, "Source/DHELAS/FFV1_0.f has changed");
     link(&output, &[]).ok();
     well(&output);
-    let (after, told) = run(&p(&output), INPUTS[0]);
-    assert!(told.contains("from this executable"), "{told}");
+    let (after, report) = run(&p(&output), INPUTS[0]);
+    assert!(report.contains("from this executable"), "{report}");
     assert!((after[0].0 / before[0].0 - 1.0).abs() > 0.1);
     // The Fortran's, compiled anew with the edited vertex.
     unlink(&output).ok();
     let _ = fs::remove_file(output.join("lib/libdhelas.a"));
     make(&output);
-    let (fortran, told) = run(&p(&output), INPUTS[0]);
-    assert!(told.is_empty(), "{told}");
+    let (fortran, report) = run(&p(&output), INPUTS[0]);
+    assert!(report.is_empty(), "{report}");
     agree(&after, &fortran);
 }
 
@@ -160,11 +160,11 @@ fn other_edits_are_the_users() {
     // Moved, and with several jobs of make.
     let moved = d.path().join("it's moved");
     fs::rename(&output, &moved).unwrap();
-    let (made, told) = try_make(&moved, "-j4");
-    assert!(made, "{told}");
+    let (made, report) = try_make(&moved, "-j4");
+    assert!(made, "{report}");
     edit(&moved.join(EDITS[0].0), EDITS[0].1, EDITS[0].2);
-    let (made, told) = try_make(&moved, "-j4");
-    assert!(!made && told.contains("FFV1_0.f has changed"), "{told}");
+    let (made, report) = try_make(&moved, "-j4");
+    assert!(!made && report.contains("FFV1_0.f has changed"), "{report}");
 }
 
 /// With helicity recycling MadEvent runs a file derived from the one that was read.
@@ -181,21 +181,21 @@ fn link_says_what_it_reads_of_a_recycled_matrix_element() {
     let p = p(&output);
     fs::rename(p.join("matrix1.f"), p.join("matrix1_orig.f")).unwrap();
     fs::write(p.join("template_matrix1.f"), "C\n").unwrap();
-    let told = link(&output, &[]);
+    let report = link(&output, &[]);
     assert!(
-        told.ok().contains("read from matrix<i>_orig.f"),
+        report.ok().contains("read from matrix<i>_orig.f"),
         "{}",
-        told.stdout
+        report.stdout
     );
     for name in ["matrix1_orig.f", "template_matrix1.f"] {
         edit(&p.join(name), "\n", "\nC\n");
     }
-    let (made, told) = try_make(&output, "mebridge_sources");
-    assert!(!made, "{told}");
+    let (made, report) = try_make(&output, "mebridge_sources");
+    assert!(!made, "{report}");
     for name in ["matrix1_orig.f", "template_matrix1.f"] {
         assert!(
-            told.contains(&format!("mebridge: {name} has changed")),
-            "{told}"
+            report.contains(&format!("mebridge: {name} has changed")),
+            "{report}"
         );
     }
 }
@@ -266,30 +266,30 @@ fn a_vertex_that_recycling_has_otherwise_is_told() {
     let recycled = output.join("Source/DHELAS/FFV1P1N_3.f");
     fs::write(&recycled, CURRENT).unwrap();
     let what = "FFV1_0 and FFV1P1N_3 of Source/DHELAS are not the same vertex";
-    let told = |is: bool| {
+    let report = |is: bool| {
         let ran = link(&output, &[]);
         assert_eq!(ran.ok().contains(what), is, "{}", ran.stdout);
         let doctor = mebridge(&output, &["doctor", "."]);
         assert_eq!(doctor.stdout.contains(what), is, "{}", doctor.stdout);
     };
-    told(false);
+    report(false);
     let amplitude = output.join("Source/DHELAS/FFV1_0.f");
     edit(&amplitude, "COUP*(-CI", "2D0*COUP*(-CI");
-    told(true);
+    report(true);
     edit(&recycled, "V3(3) = ", "V3(3) = 2D0*");
-    told(true);
+    report(true);
     for component in 4..7 {
         let from = format!("V3({component}) = ");
         edit(&recycled, &from, &format!("{from}2D0*"));
     }
-    told(false);
+    report(false);
     edit(&amplitude, "2D0*COUP", "COUP");
-    told(true);
+    report(true);
     // Without recycling it runs what was read.
     let card = output.join("Cards/run_card.dat");
     let text = fs::read_to_string(&card).unwrap_or_default();
     fs::write(card, format!("{text}\n False = hel_recycling ! no\n")).unwrap();
-    told(false);
+    report(false);
 }
 
 /// An output that an earlier build linked has no list.
@@ -302,8 +302,8 @@ fn the_doctor_says_where_there_is_no_list() {
     let output = linked(d.path());
     let list = p(&output).join("mebridge_sources.txt");
     fs::write(&list, "").unwrap();
-    let (made, told) = try_make(&output, "madevent");
-    assert!(!made && told.contains("has lost its lines"), "{told}");
+    let (made, report) = try_make(&output, "madevent");
+    assert!(!made && report.contains("has lost its lines"), "{report}");
     let doctor = mebridge(&output, &["doctor", "."]);
     assert_eq!(doctor.code, 1, "{}", doctor.stdout);
     fs::remove_file(list).unwrap();

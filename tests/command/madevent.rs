@@ -147,8 +147,8 @@ pub fn try_make(output: &Path, target: &str) -> (bool, String) {
         known().insert(sources, [model, helas]);
     }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let told = format!("{}\n{}", text(&made.stdout), text(&made.stderr));
-    (made.status.success(), told)
+    let report = format!("{}\n{}", text(&made.stdout), text(&made.stderr));
+    (made.status.success(), report)
 }
 
 /// Returns the answers of a P directory's executable, and its stderr.
@@ -205,7 +205,7 @@ pub fn agree(a: &[(f64, i32, i32)], b: &[(f64, i32, i32)]) {
 }
 
 /// Makes the Fortran's own matrix element nonsense, so that an answer of its cannot pass for the library's. Make
-/// would rightly stop, and is told that link has read it so.
+/// would rightly stop, so the file is recorded as the one that link read.
 pub fn spoil(output: &Path) {
     let path = p(output).join("matrix1.f");
     let text = fs::read_to_string(&path).unwrap();

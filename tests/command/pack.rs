@@ -213,9 +213,9 @@ fn interruptions(pack: &Pack) {
         // SAFETY: the number of a child that is not waited for yet.
         assert_eq!(unsafe { libc::kill(job.id() as i32, signal) }, 0);
         let ended = job.wait_with_output().expect("it ends");
-        let told = String::from_utf8_lossy(&ended.stderr).into_owned();
-        assert_eq!(ended.status.code(), Some(130), "{told}");
-        assert_eq!(told, "mebridge: interrupted; no file was written\n");
+        let report = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(130), "{report}");
+        assert_eq!(report, "mebridge: interrupted; no file was written\n");
         assert_eq!(names(&pack.place), Vec::<String>::new());
     }
 }

@@ -56,8 +56,8 @@ fn versions_that_were_not_tried_are_named() {
     mg5amc(d.path(), "3.6.1");
     let ran = mebridge(d.path(), &["plugin", "MG5 aMC"]);
     assert_eq!(ran.code, 0);
-    let said = "MG5aMC 3.6.1; the plugin was tried with 3.4.2 and 3.5.7";
-    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let message = "MG5aMC 3.6.1; the plugin was tried with 3.4.2 and 3.5.7";
+    assert!(ran.stderr.contains(message), "{}", ran.stderr);
 }
 
 #[test]

@@ -304,11 +304,11 @@ fn couplings_that_are_given_are_those_of_the_cpu() {
         on_gpu.wait_for_compiler();
     }
     // The host does not see alpha_s of a sample: refused when such a library is made, and when it is used.
-    let asked = check_samples(&process).expect_err("refused").to_string();
+    let requested = check_samples(&process).expect_err("refused").to_string();
     let name = &process.model.couplings[0].name;
     assert!(
-        asked.contains(&format!("{name} of `{}`", process.name)),
-        "{asked}"
+        requested.contains(&format!("{name} of `{}`", process.name)),
+        "{requested}"
     );
     let used = on_gpu.device_sampler().err().expect("refused").to_string();
     assert!(used.contains("no polynomials"), "{used}");
@@ -467,7 +467,7 @@ fn colour_sums_by_matrix_products_agree_with_the_cpu() {
     }
 }
 
-/// Momenta of so many events.
+/// Momenta of this number of events.
 fn points(bridge: &Bridge, nevt: usize) -> Vec<f64> {
     let masses = bridge.masses();
     let space = PhaseSpace::new(1000.0, &masses[..2], &masses[2..]).expect("phase space");

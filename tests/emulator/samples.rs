@@ -675,7 +675,7 @@ fn samples_by_subsets_are_those_of_the_cpu() {
     compare("g u > t t~ u", By::Subsets, Precision::Double);
 }
 
-/// Subsets of diagrams, and of a recursion where no diagrams are asked for.
+/// Subsets of diagrams, and of a recursion if no diagrams are requested.
 #[test]
 fn samples_by_subsets_of_a_larger_process_are_those_of_the_cpu() {
     compare("g g > t t~ g", By::ItsSubsets, Precision::Float);

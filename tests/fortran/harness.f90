@@ -3,7 +3,7 @@
 ! A comparison prints
 !   name                      points   worst relative difference   tolerance   verdict
 ! and `finish` ends the program with a status other than 0 if one of them failed. The tolerance follows
-! the precision that the engine is asked for, CUDACPP_RUNTIME_FPTYPE. Helicity and colour choices have to
+! the precision of the engine, CUDACPP_RUNTIME_FPTYPE. Helicity and colour choices have to
 ! be equal in double precision; in mixed and single precision a random number may lie nearer to an edge
 ! than the tolerance, and as many choices may differ as that explains.
 

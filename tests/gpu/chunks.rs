@@ -82,10 +82,10 @@ fn bad_events(batch: &Batch, bridge: &mut Bridge, mut fail: impl FnMut(String)) 
             bad.momenta[energy(event) + 4 * i % size] = value;
         }
         for ask in [Ask::PLAIN, Ask::CHANNELS] {
-            let said = refused(&bad, ask, bridge);
-            if said != events[0].to_string() {
+            let message = refused(&bad, ask, bridge);
+            if message != events[0].to_string() {
                 fail(format!(
-                    "events {events:?} have an energy of {value}, and {said} was named, {ask:?}"
+                    "events {events:?} have an energy of {value}, and {message} was named, {ask:?}"
                 ));
             }
         }

@@ -122,7 +122,7 @@ fn bridges_leave_nothing_behind() {
     let seconds = start.elapsed().as_secs_f64();
     println!("{done} cycles in {seconds:.1} s");
     if done < cycles {
-        println!("NOTE: {cycles} cycles were asked for, and there was time for {done}");
+        println!("NOTE: {cycles} cycles were requested, and there was time for {done}");
     }
     let lost = before.0 as i64 - after.0 as i64;
     println!(

@@ -127,8 +127,8 @@ fn wrong_answers_are_seen() {
     let mut off = right.clone();
     off.squared[1] *= 1.0 + 1e-9;
     assert_eq!(off.differs(&right, 1e-8), None);
-    let said = off.differs(&right, 1e-10).expect("a difference");
-    assert!(said.contains("event Some(1)"), "{said}");
+    let message = off.differs(&right, 1e-10).expect("a difference");
+    assert!(message.contains("event Some(1)"), "{message}");
     off.squared[1] = f64::NAN;
     assert!(off.differs(&right, 1.0).is_some());
     let mut other = right.clone();

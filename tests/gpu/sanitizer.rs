@@ -55,8 +55,8 @@ fn no_tool_finds_anything() {
         return require::skipped("sanitizer", why);
     };
     require::used("sanitizer", sanitizer.display());
-    let asked = |variable: &str| std::env::var(variable).unwrap_or_default();
-    let (only_tool, only_process) = (asked(TOOL), asked("MEBRIDGE_TEST_PROCESS"));
+    let requested = |variable: &str| std::env::var(variable).unwrap_or_default();
+    let (only_tool, only_process) = (requested(TOOL), requested("MEBRIDGE_TEST_PROCESS"));
     let mut wrong = Vec::new();
     let mut count = 0;
     for tool in TOOLS.into_iter().filter(|tool| tool.contains(&only_tool)) {

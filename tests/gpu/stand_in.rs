@@ -47,14 +47,14 @@ fn evaluate(place: &Path, more: impl Fn(&mut Command)) {
             .env_remove("MEBRIDGE_TEST_LOG");
         more(&mut command);
         let output = command.output().expect("it starts");
-        let said = [output.stdout, output.stderr];
-        let said = said.map(|text| String::from_utf8_lossy(&text).into_owned());
+        let message = [output.stdout, output.stderr];
+        let message = message.map(|text| String::from_utf8_lossy(&text).into_owned());
         assert!(
             output.status.success(),
             "{process}: {}\n{}",
-            said[0],
-            said[1]
+            message[0],
+            message[1]
         );
-        assert!(!said[1].contains("SKIPPED"), "{process}: {}", said[1]);
+        assert!(!message[1].contains("SKIPPED"), "{process}: {}", message[1]);
     }
 }

@@ -148,8 +148,8 @@ pub fn cases() -> Vec<(Reference, Process)> {
     let Some(references) = common::references_of_files() else {
         return Vec::new();
     };
-    let asked = references.into_iter().filter(|r| r.name.contains(&only));
-    require::cases(format_args!("names with '{only}'"), asked.collect())
+    let request = references.into_iter().filter(|r| r.name.contains(&only));
+    require::cases(format_args!("names with '{only}'"), request.collect())
         .into_iter()
         .map(|r| {
             let process = match r.directory.is_dir() {

@@ -319,7 +319,7 @@ fn numbers_are_those_of_the_cpu() {
     umami_free(kept);
 }
 
-/// Calls for the first so many events of a batch, with all outputs and with one.
+/// Calls for the first events of a batch, with all outputs and with one.
 pub fn evaluate_few(gpu: &Gpu, process: &Process, batch: &Batch, counts: &[usize]) {
     let mut device = Device::new(gpu);
     let arrays = Arrays::new(&mut device, batch, process.diagrams as usize);

@@ -61,8 +61,8 @@ fn machine_code_serves() {
             "machine_code_of_many_diagrams_gives_the_answers_of_the_cpu",
             "machine_code_of_colour_ordered_forms_gives_the_answers_of_the_cpu",
         ] {
-            let said = start(test, place, more);
-            for line in said.lines().filter(|line| line.starts_with("worst")) {
+            let found = start(test, place, more);
+            for line in found.lines().filter(|line| line.starts_with("worst")) {
                 println!("{gpu}: {line}");
             }
         }
@@ -83,12 +83,17 @@ fn start(test: &str, place: &Path, more: impl Fn(&mut Command)) -> String {
         .env("STAND_IN_CACHE", place.join("cache"));
     more(&mut command);
     let output = command.output().expect("this program");
-    let said = [output.stdout, output.stderr];
-    let said = said.map(|text| String::from_utf8_lossy(&text).into_owned());
-    assert!(output.status.success(), "{test}: {}\n{}", said[0], said[1]);
-    assert!(said[0].contains("1 passed"), "{test}: {}", said[0]);
-    let [said, _] = said;
-    said
+    let found = [output.stdout, output.stderr];
+    let found = found.map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(
+        output.status.success(),
+        "{test}: {}\n{}",
+        found[0],
+        found[1]
+    );
+    assert!(found[0].contains("1 passed"), "{test}: {}", found[0]);
+    let [found, _] = found;
+    found
 }
 
 /// The control interface of the substitute.
@@ -111,7 +116,7 @@ impl StandIn {
         }
     }
 
-    /// From here on the call after so many others fails; none for a negative number.
+    /// Makes the call after `after` further ones fail; none if `after` is negative.
     fn fail(&self, after: i64) {
         // SAFETY: the type of the function.
         unsafe {

@@ -757,19 +757,19 @@ fn other_names_of_the_cards_entries_are_refused() {
 /// The contents of HEL_BUFF, which MadEvent writes to event files.
 #[test]
 fn other_told_helicities_are_refused() {
-    let told = "(NHEL(LEG,ROW),LEG=1,NEXTERNAL)";
+    let report = "(NHEL(LEG,ROW),LEG=1,NEXTERNAL)";
     for other in [
         "(NHEL(LEG,ROW),LEG=2,NEXTERNAL)",
         "(NHEL(LEG,NCOMB),LEG=1,NEXTERNAL)",
         "(NHEL(LEG,LEG),LEG=1,NEXTERNAL)",
         "(NHEL(NEXTERNAL+1-LEG,ROW),LEG=1,NEXTERNAL)",
     ] {
-        changed("old/P1_ll_ll", "matrix1.f", told, other).is_refused_at(
+        changed("old/P1_ll_ll", "matrix1.f", report, other).is_refused_at(
             SUM,
             "SMATRIX1: HEL_BUFF does not tell the helicities that the random number chooses",
         );
     }
-    let (line, other) = (format!("'(20I5)') {told}"), format!("'(20I4)') {told}"));
+    let (line, other) = (format!("'(20I5)') {report}"), format!("'(20I4)') {report}"));
     changed("old/P1_ll_ll", "matrix1.f", &line, &other)
         .is_refused_at(SUM, "SMATRIX1: HEL_BUFF does not tell");
 }

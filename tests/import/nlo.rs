@@ -111,7 +111,7 @@ fn the_layout_of_madloop_is_read() {
     assert_eq!(plain, loops);
 }
 
-/// Wavefunctions in no known layout, or other ones, are told.
+/// Wavefunctions in an unknown layout, or other ones, are reported.
 #[test]
 fn other_wavefunctions_are_refused() {
     for (from, to, why) in [
@@ -451,7 +451,7 @@ fn collinear_ratio(
     [value / limit, (phase * complex).re / answer.born]
 }
 
-/// What the importer relies on is told by name if it is otherwise.
+/// An assumption of the importer that does not hold is reported by name.
 #[test]
 fn other_borns_are_refused() {
     for (file, from, to, why) in [
@@ -495,7 +495,7 @@ fn other_borns_are_refused() {
             "sborn_sf.f",
             "M.EQ.1 .AND. N.EQ.2",
             "M.EQ.1 .AND. N.EQ.4",
-            "cannot be told",
+            "cannot be determined",
         ),
     ] {
         let d = tempfile::tempdir().unwrap();

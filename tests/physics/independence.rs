@@ -208,7 +208,7 @@ fn igraph_decides_the_colour_and_the_channel_the_weight() {
     let process = gg_ttx();
     let channels = &process.channels;
     assert_eq!(channels.config_diagram, [1, 2, 3]);
-    // Otherwise an igraph could not be told from the channel.
+    // Otherwise an igraph could not be distinguished from the channel.
     assert!(channels.color_allowed[1] != channels.color_allowed[2]);
     let all = batch(&process);
     let card = process.model.default_card();

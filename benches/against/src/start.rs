@@ -253,8 +253,8 @@ fn of_both<T>(
     ask: impl Fn(&Library) -> Result<T, String>,
 ) -> Outcome<[T; 2]> {
     let [old, new] = libraries;
-    let asked = if old.has("mebridge_create") { old } else { new };
-    match (ask(asked), ask(new)) {
+    let requested = if old.has("mebridge_create") { old } else { new };
+    match (ask(requested), ask(new)) {
         (Ok(old), Ok(new)) => Ok([old, new]),
         (Err(old), _) => Err(Message::Skipped(old)),
         (Ok(_), Err(new)) => Err(Message::Wrong(new)),

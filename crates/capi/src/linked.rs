@@ -126,7 +126,7 @@ pub unsafe extern "C" fn mebridge_open_born_(
 
 /// What a bridge is opened for.
 enum Use {
-    /// Batches of at most so many events.
+    /// Batches of at most this number of events.
     Batches(usize),
     /// |M|^2 of single events.
     Real,
@@ -601,7 +601,7 @@ pub extern "C" fn mebridge_expect_() {
             // Errors are ignored: stderr may be closed.
             let _ = writeln!(
                 std::io::stderr(),
-                "mebridge: WARNING this executable was linked with mebridge, but no matrix element was asked for: \
+                "mebridge: WARNING this executable was linked with mebridge, but it requested no matrix element: \
                  either there was no event, or the Fortran's were used (`mebridge doctor` tells which)"
             );
         }

@@ -52,7 +52,7 @@ pub struct LinkedBorn {
     /// What `good` was made of, see [`LinkedBorn::count`]; empty if it was not.
     goodhel: Vec<i32>,
     skip: usize,
-    /// Real and imaginary parts of the complex Borns of that event that were asked for.
+    /// Real and imaginary parts of the complex Borns of that event that were requested.
     complex: Vec<Option<[f64; 2]>>,
 }
 

@@ -5,7 +5,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | attributes | `asked`: a 64-bit integer, the sum of the flags of the optional arguments and results; `bridge`: the CPU bridge; `devices`: the GPU bridges by device ordinal, 0 where there is none; `refused`: the reason for missing ones |
+//! | attributes | `requested`: a 64-bit integer, the sum of the flags of the optional arguments and results; `bridge`: the CPU bridge; `devices`: the GPU bridges by device ordinal, 0 where there is none; `refused`: the reason for missing ones |
 //! | arguments | momenta `[..., legs, 4]`, alpha_s `[...]`, then as requested random numbers `[...]` for helicity (1), colour (2) and diagram (4); a colour needs a diagram. All are doubles |
 //! | results | matrix elements `[...]`, then as requested helicity, colour, diagram `[...]` (32-bit integers, from 0), amp2 (8) `[..., diagrams, events]` |
 //!
@@ -145,15 +145,18 @@ unsafe fn evaluate(evaluator: &Evaluator, frame: &XlaFrame) -> Result<()> {
     let (legs, diagrams) = sizes.map_err(gone)?;
     // SAFETY: as for the function; shapes are checked before their buffers are passed on.
     unsafe {
-        let asked = frame.integer("asked")?;
+        let requested = frame.integer("requested")?;
         let (arguments, results) = (frame.arguments.list(), frame.results.list());
-        let choices = (asked & (HELICITY | COLOR | DIAGRAM)).count_ones() as usize;
-        let wanted = (2 + choices, 1 + choices + usize::from(asked & AMP2 != 0));
+        let choices = (requested & (HELICITY | COLOR | DIAGRAM)).count_ones() as usize;
+        let wanted = (
+            2 + choices,
+            1 + choices + usize::from(requested & AMP2 != 0),
+        );
         if (arguments.len(), results.len()) != wanted
-            || (asked & COLOR != 0 && asked & DIAGRAM == 0)
+            || (requested & COLOR != 0 && requested & DIAGRAM == 0)
         {
             return Err(wrong(format!(
-                "{} arguments and {} results are no call with {asked} asked",
+                "{} arguments and {} results are no call with {requested} requested",
                 arguments.len(),
                 results.len()
             )));
@@ -168,7 +171,7 @@ unsafe fn evaluate(evaluator: &Evaluator, frame: &XlaFrame) -> Result<()> {
         let events = product(&shape[..split], 4 * legs.max(diagrams))?;
         // Under vmap, squared diagrams are split into parts.
         let mut part = events;
-        if asked & AMP2 != 0 {
+        if requested & AMP2 != 0 {
             part = results[results.len() - 1]
                 .shape()
                 .last()
@@ -181,14 +184,14 @@ unsafe fn evaluate(evaluator: &Evaluator, frame: &XlaFrame) -> Result<()> {
         let mut chosen = [std::ptr::null_mut::<i32>(); 3];
         let mut next = 0;
         for (i, flag) in [HELICITY, COLOR, DIAGRAM].into_iter().enumerate() {
-            if asked & flag != 0 {
+            if requested & flag != 0 {
                 random[i] = arguments[2 + next].numbers("a random number", F64, events)?;
                 chosen[i] = results[1 + next].numbers("a choice", S32, events)?;
                 next += 1;
             }
         }
         let matrix_elements: *mut f64 = results[0].numbers("the result", F64, events)?;
-        let amp2: *mut f64 = match asked & AMP2 {
+        let amp2: *mut f64 = match requested & AMP2 {
             0 => std::ptr::null_mut(),
             _ => results[1 + next].numbers("amp2", F64, diagrams * events)?,
         };

@@ -72,7 +72,7 @@ pub struct Options {
 
 impl Options {
     /// Options for decays of the events of a run.
-    pub fn of_run(events: &Path, decays: Vec<String>, seed: Option<u64>, threads: u32) -> Self {
+    pub fn for_run(events: &Path, decays: Vec<String>, seed: Option<u64>, threads: u32) -> Self {
         Options {
             events: events.to_owned(),
             decays,

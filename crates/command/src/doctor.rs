@@ -168,7 +168,7 @@ fn version(program: &str) -> Option<String> {
     None
 }
 
-/// Reports on the matrix elements of a P directory, for calls of so many events.
+/// Reports on the matrix elements of a P directory, for calls of `events` events each.
 fn matrix_elements(
     report: &mut Report,
     layout: &OutputLayout,

@@ -134,7 +134,7 @@ impl Options {
             seed: self.seed,
             threads: ((self.threads * self.workers) as usize).min(MAX_THREADS),
             devices: vec![self.backend],
-            overweight_rule: Overweight::of_name(&self.overweight).unwrap_or_default(),
+            overweight_rule: Overweight::from_name(&self.overweight).unwrap_or_default(),
             color: self.color.parse().unwrap_or_default(),
             ..self.cards.run_spec(self.process)
         };
@@ -146,7 +146,7 @@ impl Options {
             return Ok(());
         }
         let threads = u32::try_from(spec.threads).unwrap_or(1);
-        decay::Options::of_run(&output, self.decay, self.seed, threads).run()
+        decay::Options::for_run(&output, self.decay, self.seed, threads).run()
     }
 }
 
@@ -247,7 +247,8 @@ impl Observer for EventsObserver {
     ) -> Result<String> {
         let processes = processes.iter().map(Into::into).collect();
         let threads = u32::try_from(threads).unwrap_or(u32::MAX);
-        let options = reweight::Options::of_run(events, processes, &self.benchmarks, into, threads);
+        let options =
+            reweight::Options::for_run(events, processes, &self.benchmarks, into, threads);
         let table = options.reweight()?;
         // The first line names the file.
         Ok(table

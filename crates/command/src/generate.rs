@@ -77,7 +77,7 @@ impl Options {
 
 /// Writes the lines of diagrams.
 fn lines(text: &str, named: Option<&Path>, file: &Path) -> Result<()> {
-    let model = models::model(models::of_text(text, named).as_deref())?;
+    let model = models::model(models::for_process(text, named).as_deref())?;
     let elements = MatrixElements::parse(text, &model)?;
     let found: Vec<Option<DiagramLines>> = (0..elements.len())
         .map(|place| elements.lines(place))

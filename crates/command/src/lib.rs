@@ -76,7 +76,7 @@ enum Subcommands {
 pub fn main() -> ExitCode {
     let command = match Command::try_parse() {
         Ok(command) => command,
-        Err(told) => return exit_code(output::tell(&told)),
+        Err(report) => return exit_code(output::tell(&report)),
     };
     interrupt::watch();
     inputs::remember();

@@ -72,8 +72,8 @@ impl SchemeOptions {
 impl Options {
     /// Reads the model and writes it.
     pub fn run(self) -> Result<()> {
-        let asked = models::named(Some(&self.folder), self.scheme.scheme());
-        let named = asked.unwrap_or_else(|| self.folder.clone());
+        let request = models::named(Some(&self.folder), self.scheme.scheme());
+        let named = request.unwrap_or_else(|| self.folder.clone());
         if let Some(name) = &self.parameter {
             let card = self.card.as_deref().map(Card::read).transpose()?;
             let value = models::model(Some(&named))?.parameter(name, card.as_ref());

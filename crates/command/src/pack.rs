@@ -90,7 +90,7 @@ impl Options {
             measured: self.measured.unwrap_or(MEASURED),
             simd: &self.simd,
             cms: self.cms,
-            overweights: self.overweight.as_deref().and_then(Overweight::of_name),
+            overweights: self.overweight.as_deref().and_then(Overweight::from_name),
         };
         let mut observer = PackObserver {
             quiet: self.cards.quiet,
@@ -309,7 +309,7 @@ impl Call {
             seed,
             output: &output,
             overweight: match &self.overweight {
-                Some(name) => Overweight::of_name(name).unwrap_or_default(),
+                Some(name) => Overweight::from_name(name).unwrap_or_default(),
                 None => recipe.overweights,
             },
             threads: threads as usize,

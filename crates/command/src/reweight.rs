@@ -86,7 +86,7 @@ pub struct Options {
 
 impl Options {
     /// Options for weights of `cards` for the events of a run of these processes, with their names if given.
-    pub fn of_run(
+    pub fn for_run(
         events: &Path,
         processes: Vec<OsString>,
         cards: &[(PathBuf, Option<String>)],
@@ -129,8 +129,8 @@ impl Options {
         cards: &[(PathBuf, Option<String>)],
     ) -> Result<()> {
         let none = Path::new("");
-        let options = Options::of_run(none, processes, cards, none, 1);
-        options.prepare(&Banner::of_card(card)).map(drop)
+        let options = Options::for_run(none, processes, cards, none, 1);
+        options.prepare(&Banner::from_card(card)).map(drop)
     }
 
     /// Reweights the events, and returns a table about the weights.
@@ -226,11 +226,11 @@ impl Options {
         let bad = |name: &str| {
             name.is_empty() || name.contains(|c: char| c.is_whitespace() || "<>&'\"".contains(c))
         };
-        let asked: Vec<Option<&str>> = weights.iter().map(|w| w.name.as_deref()).collect();
-        if let Some(name) = asked.iter().flatten().find(|name| bad(name)) {
+        let requested: Vec<Option<&str>> = weights.iter().map(|w| w.name.as_deref()).collect();
+        if let Some(name) = requested.iter().flatten().find(|name| bad(name)) {
             output::usage(&format!("'{name}' cannot be the name of a weight"));
         }
-        let names = banner.names(&asked)?;
+        let names = banner.names(&requested)?;
         let settings = Settings {
             switches: engine_options::switches(&self.engine.pairs([]))?,
             by_helicity,

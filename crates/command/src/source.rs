@@ -44,7 +44,7 @@ pub fn generated_processes(
         let switches = load::switches(choice, card, model.as_deref())?;
         return Ok(vec![single_process(&switches)?]);
     }
-    let named = models::of_text(text, model.as_deref());
+    let named = models::for_process(text, model.as_deref());
     let model = models::model(named.as_deref())?;
     load::with_card_values(generate_with(text, &model)?, card)
 }

@@ -16,6 +16,7 @@ use mebridge_phasespace::{
     permuted,
 };
 use mebridge_sampler::blocks::{Block, GridInput};
+use mebridge_sampler::events::Event;
 use mebridge_sampler::grid::{Grid, Training};
 use mebridge_sampler::integrand::{
     Beam, ElementGroup, Failure, Flux, Integrand, MatrixElementSource, Partons, PointNumbers,
@@ -45,6 +46,10 @@ impl MatrixElementSource for One {
         _: &mut [i32],
     ) -> Result<(), Failure> {
         squared.fill(1.0);
+        Ok(())
+    }
+
+    fn choose(&mut self, _: &mut [&mut Event]) -> Result<(), Failure> {
         Ok(())
     }
 }
@@ -248,26 +253,26 @@ fn scale(dynamical: Dynamical) -> Scale {
 /// Adds a group of two matrix elements, with channels for some of its diagrams.
 fn add(
     integrand: &mut Integrand,
-    asked: &Asked,
+    requested: &Asked,
     energy: f64,
     beams: Beams,
     random: &mut ChaCha8Rng,
 ) {
-    let out = asked.masses.len();
+    let out = requested.masses.len();
     let mut diagrams = Vec::new();
-    while diagrams.len() < asked.diagrams {
-        let one = diagram(&asked.masses, random);
+    while diagrams.len() < requested.diagrams {
+        let one = diagram(&requested.masses, random);
         diagrams.push(one.clone());
-        if out > 1 && asked.masses[0] == asked.masses[1] {
+        if out > 1 && requested.masses[0] == requested.masses[1] {
             diagrams.push(exchanged(&one, [0, 1], false));
             diagrams.push(exchanged(&one, [0, 1], true));
             diagrams.push(exchanged(&one, [0, 0], true));
         }
     }
-    let limits = Limits::new(out, &asked.windows);
+    let limits = Limits::new(out, &requested.windows);
     let one_energy = beams == Beams::Neither;
     let weights = Weights::new(&diagrams, &limits, one_energy).expect("trees");
-    let labels: Vec<String> = asked.masses.iter().map(f64::to_string).collect();
+    let labels: Vec<String> = requested.masses.iter().map(f64::to_string).collect();
     // Lines with the same mass are equivalent.
     let codes = diagrams.iter().map(|one| {
         let lines = one.propagators.iter();
@@ -280,7 +285,7 @@ fn add(
         let settings = ChannelSettings {
             energy,
             beams,
-            incoming: asked.incoming,
+            incoming: requested.incoming,
             fermions: vec![false; out + 2],
             limits: limits.permuted(&of.permutations),
         };
@@ -314,13 +319,13 @@ fn add(
             partons(1, [3, 3], 3.0),
         ],
         weights,
-        cuts: (!asked.windows.is_empty() || !asked.rules.is_empty())
-            .then(|| Cuts::new(out + 2, &asked.windows, &asked.rules).expect("cuts")),
-        scale: asked.scale,
+        cuts: (!requested.windows.is_empty() || !requested.rules.is_empty())
+            .then(|| Cuts::new(out + 2, &requested.windows, &requested.rules).expect("cuts")),
+        scale: requested.scale,
         clustering: None,
-        beams: asked.beams,
-        rapidity: asked.rapidity,
-        flux: Flux::Collision(asked.incoming),
+        beams: requested.beams,
+        rapidity: requested.rapidity,
+        flux: Flux::Collision(requested.incoming),
         legs: out + 2,
     });
 }
@@ -663,7 +668,7 @@ fn partons_of_one_energy() {
         let mut masses = vec![0.0; out];
         masses[out - 1] = if out % 2 == 0 { 0.0 } else { 4.7 };
         let legs: Vec<Vec<usize>> = (2..out + 2).map(|leg| vec![leg]).collect();
-        let asked = Asked {
+        let requested = Asked {
             windows: vec![Window::new(Observable::Pt, legs, 10.0, f64::INFINITY)],
             rules: Vec::new(),
             masses,
@@ -673,7 +678,7 @@ fn partons_of_one_energy() {
             rapidity: 0.0,
             diagrams: 48,
         };
-        add(&mut found, &asked, 1000.0, Beams::Neither, &mut random);
+        add(&mut found, &requested, 1000.0, Beams::Neither, &mut random);
     }
     check(&found, 256, 1500);
 }
@@ -714,7 +719,7 @@ fn partons_of_protons() {
             let both = vec![first.clone(), second.clone()];
             windows.push(Window::new(Observable::Distance, both, 0.4, f64::INFINITY));
         }
-        let asked = Asked {
+        let requested = Asked {
             windows,
             rules: Vec::new(),
             masses: masses.to_vec(),
@@ -724,7 +729,7 @@ fn partons_of_protons() {
             rapidity: 0.0,
             diagrams: 48,
         };
-        add(&mut found, &asked, 13_000.0, Beams::Both, &mut random);
+        add(&mut found, &requested, 13_000.0, Beams::Both, &mut random);
     }
     check(&found, 256, 2000);
 }
@@ -735,7 +740,7 @@ fn partons_of_one_beam() {
     for (seed, beams) in [(3, Beams::First), (4, Beams::Second)] {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut found = integrand(true, running());
-        let asked = Asked {
+        let requested = Asked {
             windows: Vec::new(),
             rules: Vec::new(),
             masses: vec![30.0, 30.0, 0.0],
@@ -749,7 +754,7 @@ fn partons_of_one_beam() {
             rapidity: 0.0,
             diagrams: 20,
         };
-        add(&mut found, &asked, 3000.0, beams, &mut random);
+        add(&mut found, &requested, 3000.0, beams, &mut random);
         check(&found, 128, 500);
     }
 }
@@ -761,7 +766,7 @@ fn densities_of_other_kinds() {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut found = integrand(true, running());
         found.beams = [beam(&densities, false), beam(&densities, false)];
-        let asked = Asked {
+        let requested = Asked {
             windows: Vec::new(),
             rules: Vec::new(),
             masses: vec![10.0, 10.0],
@@ -771,7 +776,7 @@ fn densities_of_other_kinds() {
             rapidity: 0.0,
             diagrams: 40,
         };
-        add(&mut found, &asked, 5000.0, Beams::Both, &mut random);
+        add(&mut found, &requested, 5000.0, Beams::Both, &mut random);
         check(&found, 256, 500);
     }
 }
@@ -812,7 +817,7 @@ fn beams_of_different_kinds() {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut found = integrand(false, running());
         found.beams = beams;
-        let asked = Asked {
+        let requested = Asked {
             windows: vec![window(
                 Observable::Rapidity,
                 &[&[2], &[3]],
@@ -827,7 +832,7 @@ fn beams_of_different_kinds() {
             rapidity: -0.4,
             diagrams: 40,
         };
-        add(&mut found, &asked, 5000.0, shared, &mut random);
+        add(&mut found, &requested, 5000.0, shared, &mut random);
         // Photons meet photons and gluons.
         for partons in &mut found.groups[0].partons[..2] {
             for (leg, code) in partons.codes.iter_mut().enumerate() {
@@ -853,7 +858,7 @@ fn heavy_partons() {
     ] {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut found = integrand(beams != Beams::Neither, running());
-        let asked = Asked {
+        let requested = Asked {
             windows: vec![
                 window(Observable::Mass, &[&[2, 3]], 20.0, 1200.0),
                 window(Observable::Mass, &[&[3, 4, 5]], f64::NEG_INFINITY, 2500.0),
@@ -866,7 +871,7 @@ fn heavy_partons() {
             rapidity: 0.0,
             diagrams: 60,
         };
-        add(&mut found, &asked, 3000.0, beams, &mut random);
+        add(&mut found, &requested, 3000.0, beams, &mut random);
         check(&found, 128, 200);
     }
 }
@@ -994,7 +999,7 @@ fn cuts() {
             } else {
                 3
             };
-            let asked = Asked {
+            let requested = Asked {
                 windows,
                 rules,
                 masses: vec![0.0; out],
@@ -1004,7 +1009,7 @@ fn cuts() {
                 rapidity: 0.0,
                 diagrams: 4,
             };
-            add(&mut found, &asked, 3000.0, beams, &mut random);
+            add(&mut found, &requested, 3000.0, beams, &mut random);
         }
         check(&found, 256, 1500);
     }
@@ -1016,7 +1021,7 @@ fn many_propagators() {
     let mut random = ChaCha8Rng::seed_from_u64(30);
     let mut found = integrand(false, RunningCoupling::Fixed(0.118));
     let legs: Vec<Vec<usize>> = (2..9).map(|leg| vec![leg]).collect();
-    let asked = Asked {
+    let requested = Asked {
         windows: vec![Window::new(Observable::Pt, legs, 5.0, f64::INFINITY)],
         rules: Vec::new(),
         masses: vec![0.0; 7],
@@ -1026,7 +1031,7 @@ fn many_propagators() {
         rapidity: 0.0,
         diagrams: 160,
     };
-    add(&mut found, &asked, 3000.0, Beams::Neither, &mut random);
+    add(&mut found, &requested, 3000.0, Beams::Neither, &mut random);
     found.sources.truncate(8);
     let threads = check(&found, 128, 50);
     assert!(threads.is_none_or(|threads| threads < 128), "{threads:?}");
@@ -1053,7 +1058,7 @@ fn what_is_not_known_is_refused() {
     let points = PointDrawer::new(&Arc::new(library)).expect("device code");
     let mut random = ChaCha8Rng::seed_from_u64(31);
     let mut known = integrand(false, RunningCoupling::Fixed(0.118));
-    let asked = Asked {
+    let requested = Asked {
         windows: Vec::new(),
         rules: Vec::new(),
         masses: vec![10.0, 20.0],
@@ -1063,7 +1068,7 @@ fn what_is_not_known_is_refused() {
         rapidity: 0.0,
         diagrams: 2,
     };
-    add(&mut known, &asked, 500.0, Beams::Neither, &mut random);
+    add(&mut known, &requested, 500.0, Beams::Neither, &mut random);
     assert!(points.tables(&known).is_ok());
     let (mut cut, mut decay) = (known.clone(), known);
     cut.selections.push(Arc::new(Own));

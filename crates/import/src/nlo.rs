@@ -32,7 +32,7 @@ pub fn real_flavours(directory: &Path, number: &str, legs: usize) -> Result<Vec<
             configurations.push(number.ok_or_else(|| Error::Fortran {
                 file: chooser.clone(),
                 line: source.line(i),
-                what: "this is called for an FKS configuration that cannot be told".into(),
+                what: "this is called for an FKS configuration that cannot be determined".into(),
             })?);
         }
     }

@@ -49,9 +49,9 @@ impl Drop for Running {
     fn drop(&mut self) {
         let group = self.0.id().cast_signed();
         for signal in [libc::SIGTERM, libc::SIGKILL] {
-            let asked = Instant::now();
+            let requested = Instant::now();
             while let Ok(None) = self.ended() {
-                if asked.elapsed() > GRACE {
+                if requested.elapsed() > GRACE {
                     break;
                 }
                 send(signal, group);
@@ -61,7 +61,7 @@ impl Drop for Running {
     }
 }
 
-/// Sends a signal. gfortran removes its files only if it is asked to end.
+/// Sends a signal. gfortran removes its files only if it is terminated by a signal that it can handle.
 fn send(signal: i32, group: i32) {
     // SAFETY: the arguments are numbers.
     unsafe { libc::kill(-group, signal) };

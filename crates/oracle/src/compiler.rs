@@ -71,15 +71,15 @@ impl Compiler {
         // Without the plugin for link-time optimisation, of which there is none.
         command.args(["-fno-use-linker-plugin", "-Wl,--warn-unresolved-symbols"]);
         self.run(command)?;
-        let said = std::fs::read_to_string(self.errors()).unwrap_or_default();
-        let absent = lacking(&said);
-        match said.lines().find_map(undefined) {
+        let found = std::fs::read_to_string(self.errors()).unwrap_or_default();
+        let absent = lacking(&found);
+        match found.lines().find_map(undefined) {
             Some(name) if absent.is_empty() => Err(format!("undefined reference to {name}")),
             _ => Ok(absent),
         }
     }
 
-    /// What the compiler said last.
+    /// The last message of the compiler.
     fn errors(&self) -> PathBuf {
         self.objects.join("errors.txt")
     }
@@ -132,8 +132,11 @@ mod tests {
     #[test]
     fn the_first_error_is_told_with_its_place() {
         let text = "/tmp/x/a.f:3:7:\n\n    3 |  CALL\n      |  1\nError: Bad thing at (1)\n";
-        let told = first_error(text, Path::new("/tmp/x"));
-        assert_eq!(told.as_deref(), Some("a.f:3:7: Error: Bad thing at (1)"));
+        let messages = first_error(text, Path::new("/tmp/x"));
+        assert_eq!(
+            messages.as_deref(),
+            Some("a.f:3:7: Error: Bad thing at (1)")
+        );
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub enum Norm {
 
 impl Norm {
     /// The normalisation of an entry `event_norm` of a run card.
-    pub fn of_card(entry: &str) -> Norm {
+    pub fn from_card(entry: &str) -> Norm {
         match entry.to_lowercase().as_str() {
             "unity" => Norm::Unity,
             "sum" => Norm::Sum,

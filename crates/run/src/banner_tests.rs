@@ -56,7 +56,7 @@ fn what_makes_a_run_is_json() {
         cuts: serde_json::Value,
         list: [i32; 2],
     }
-    let asked = Asked {
+    let requested = Asked {
         output: "pp_tt",
         cuts: json!({"pt": 30.0}),
         list: [1, 2],
@@ -67,7 +67,7 @@ fn what_makes_a_run_is_json() {
         largest: 1.0,
     };
     let text = HeaderBlock {
-        arguments: &asked,
+        arguments: &requested,
         overweights,
         bias: None,
     }
@@ -81,7 +81,7 @@ fn what_makes_a_run_is_json() {
 #[test]
 fn norms_say_what_weights_are() {
     let of = |entry| {
-        let norm = Norm::of_card(entry);
+        let norm = Norm::from_card(entry);
         (norm.mean(12.0, 4), norm.strategy())
     };
     assert_eq!(of("Average"), (12.0, -4));

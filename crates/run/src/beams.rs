@@ -118,12 +118,12 @@ impl Beams {
     ///
     /// # Errors
     /// The beams, their energies, densities or scales are not supported.
-    pub fn of_run_card(
+    pub fn from_run_card(
         card: &RunCard,
         labels: &[&str],
         own_scale: Option<UserScale>,
     ) -> Result<Beams> {
-        let beams = Beams::of_decays(card);
+        let beams = Beams::for_decays(card);
         let [one, other] = beams.lpp;
         let kinds_are_one = one.unsigned_abs() == other.unsigned_abs();
         let codes = (code(one), code(other));
@@ -162,7 +162,7 @@ impl Beams {
     }
 
     /// Returns the beams of a decay: none, but with the entries of the card.
-    pub fn of_decays(card: &RunCard) -> Beams {
+    pub fn for_decays(card: &RunCard) -> Beams {
         Beams {
             codes: [0, 0],
             lpp: ["lpp1", "lpp2"].map(|name| card.integer(name)),
@@ -509,7 +509,7 @@ mod tests {
     }
 
     fn beams(values: &[(&str, &str)]) -> Beams {
-        Beams::of_run_card(&card(values), &LABELS, None).unwrap()
+        Beams::from_run_card(&card(values), &LABELS, None).unwrap()
     }
 
     #[test]
@@ -600,7 +600,7 @@ mod tests {
         );
         assert_eq!(bosons(eva, ["3", "iww"]), ([true, false], Some(1), 3, None));
         let card = card(&[("lpp1", "3"), ("pdlabel1", "iww"), ("pdlabel2", "nn23lo")]);
-        let found = Beams::of_run_card(&card, &LABELS, None).unwrap();
+        let found = Beams::from_run_card(&card, &LABELS, None).unwrap();
         assert_eq!(found.label(&card), "nn23lo");
     }
 
@@ -621,11 +621,11 @@ mod tests {
         let neutron = beams(&[("nb_proton2", "0"), ("nb_neutron2", "1")]);
         assert_eq!(neutron.codes, [2212, 2112]);
         let refused = |values: &[(&str, &str)], wanted: &str| {
-            let found = Beams::of_run_card(&card(values), &LABELS, None);
-            let said = found.unwrap_err().to_string();
-            assert!(said.contains(wanted), "{said}");
+            let found = Beams::from_run_card(&card(values), &LABELS, None);
+            let message = found.unwrap_err().to_string();
+            assert!(message.contains(wanted), "{message}");
         };
-        for (more, said) in [
+        for (more, message) in [
             (
                 &[("lpp1", "-1")][..],
                 "nb_proton1 and nb_neutron1 need lpp1 = 1, which is -1",
@@ -644,7 +644,7 @@ mod tests {
                 "mass_ion1 = 100000 cannot be honoured",
             ),
         ] {
-            refused(&[&lead[..], more].concat(), said);
+            refused(&[&lead[..], more].concat(), message);
         }
         refused(
             &[("ebeam2", "0.938")],
@@ -789,7 +789,7 @@ mod tests {
                 "fixed_fac_scale1 and fixed_fac_scale2 are not the same; give both",
             ),
         ] {
-            let error = Beams::of_run_card(&card(values), &LABELS, None)
+            let error = Beams::from_run_card(&card(values), &LABELS, None)
                 .unwrap_err()
                 .to_string();
             let wanted = format!("run_card.dat: {wanted}");

@@ -173,7 +173,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let spec = spec("w+ a > w+ z", folder.path(), &MUONS);
         let cards = Cards::read(&spec).unwrap();
-        let plan = RunPlan::of_cards(&cards, &spec).unwrap();
+        let plan = RunPlan::from_cards(&cards, &spec).unwrap();
         let names = [
             "24{-} 22{-} 24 23",
             "24{-} 22{+} 24 23",
@@ -225,7 +225,7 @@ mod tests {
         ];
         let spec = spec("w+ e- > ve h", folder.path(), &eva);
         let cards = Cards::read(&spec).unwrap();
-        let plan = RunPlan::of_cards(&cards, &spec).unwrap();
+        let plan = RunPlan::from_cards(&cards, &spec).unwrap();
         assert_eq!(
             plan.names(),
             ["24{-} 11 12 25", "24{0} 11 12 25", "24{+} 11 12 25"]

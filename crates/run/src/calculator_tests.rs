@@ -41,7 +41,7 @@ fn beams(file: &Path) -> Option<[BeamDensity; 2]> {
         anti: false,
         ion: None,
     };
-    BeamDensity::of_beams(&[beam.clone(), beam]).unwrap()
+    BeamDensity::from_beams(&[beam.clone(), beam]).unwrap()
 }
 
 fn variation(mur: f64, muf: f64) -> Variation {

@@ -118,8 +118,8 @@ impl Cards {
         let own_scale = functions.as_ref().and_then(UserFunctions::scale);
         let labels: Vec<&str> = densities::labels().collect();
         let beams = match decays {
-            true => Beams::of_decays(&run_card),
-            false => Beams::of_run_card(&run_card, &labels, own_scale)?,
+            true => Beams::for_decays(&run_card),
+            false => Beams::from_run_card(&run_card, &labels, own_scale)?,
         };
         match &source {
             Source::Named(_) => beams::unpolarised(&run_card, &beams)?,

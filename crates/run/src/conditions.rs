@@ -199,7 +199,7 @@ mod tests {
             assert_eq!(by_run_card(&card(values), densities), wanted);
         }
         use mebridge_phasespace::scales::Dynamical;
-        let scale = |values: &[(&str, &str)], alone| scale::of_run_card(&card(values), alone);
+        let scale = |values: &[(&str, &str)], alone| scale::from_run_card(&card(values), alone);
         assert_eq!(scale(&[], false).dynamical, Dynamical::HalfTransverseMass);
         assert_eq!(scale(&[], true).dynamical, Dynamical::TransverseMass);
         let et = [
@@ -229,7 +229,7 @@ mod tests {
         use crate::beams::Beams;
         let by_clustering = |values: &[(&str, &str)]| {
             let card = card(values);
-            Beams::of_run_card(&card, &["nn23lo1"], None)
+            Beams::from_run_card(&card, &["nn23lo1"], None)
                 .unwrap()
                 .cluster_scales(&card)
         };

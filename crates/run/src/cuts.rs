@@ -195,7 +195,7 @@ impl Legs<'_> {
 /// Returns the cuts of a run card on these legs: windows and rules.
 ///
 /// Args: `energy` of both beams in their centre of mass, GeV.
-pub fn of_run_card(legs: &Legs, energy: f64) -> (Vec<Cut>, Vec<Rule>) {
+pub fn from_run_card(legs: &Legs, energy: f64) -> (Vec<Cut>, Vec<Rule>) {
     let mut windows = Windows {
         legs,
         own: by_code(legs.card)

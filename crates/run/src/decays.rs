@@ -71,7 +71,7 @@ pub fn plan(
     alpha_qed: f64,
     threads: usize,
 ) -> Result<Decays> {
-    let known = AlphaS::of_param_card(at_z)?;
+    let known = AlphaS::from_param_card(at_z)?;
     let decay = |(number, element)| {
         let listed = listed.map(|listed| listed[number]);
         let decay = Decay::new(element, card, listed)?;
@@ -206,7 +206,7 @@ impl Decay {
         if let Some(entry) = cuts::impossible_entry(&legs) {
             return Err(Error::run(nothing(entry), "set it to 0"));
         }
-        let (of_card, rules) = cuts::of_run_card(&legs, mass);
+        let (of_card, rules) = cuts::from_run_card(&legs, mass);
         if let Some(cut) = cuts::impossible_cut(&of_card, mass) {
             let what = nothing(cut.name(&self.pdg));
             let what = format!("{what}, which has {} GeV", general(mass));

@@ -91,7 +91,7 @@ impl AlphaS {
     ///
     /// # Errors
     /// The entry is not between 0 and 1.
-    pub fn of_param_card(at_z: f64) -> Result<Self> {
+    pub fn from_param_card(at_z: f64) -> Result<Self> {
         if !(0.0 < at_z && at_z < 1.0) {
             let what = format!(
                 "the parameter card has alpha_s = {} (block SMINPUTS, 3)",
@@ -169,7 +169,7 @@ impl PdfMember {
             .extension()
             .is_some_and(|end| end == "grid" || end == "tbl");
         if of_mg5amc && pdf.is_file() {
-            return PdfMember::of_mg5amc(pdf);
+            return PdfMember::from_mg5amc(pdf);
         }
         let file = locate(pdf)?;
         let about = about(&file);
@@ -197,7 +197,7 @@ impl PdfMember {
     }
 
     /// Returns the set of a file that MG5aMC puts into outputs.
-    fn of_mg5amc(file: &Path) -> Result<Self> {
+    fn from_mg5amc(file: &Path) -> Result<Self> {
         let file = std::path::absolute(file).map_err(Error::io(file))?;
         let name = name_of(&file);
         let Some(set) = MG5AMC.iter().find(|set| set.file == name) else {
@@ -371,7 +371,7 @@ pub fn labels() -> impl Iterator<Item = &'static str> {
 ///
 /// # Panics
 /// If the label is unknown.
-pub fn of_label(label: &str, data: &Path) -> Result<PdfMember> {
+pub fn by_label(label: &str, data: &Path) -> Result<PdfMember> {
     let set = MG5AMC.iter().find(|set| set.label == label);
     let file = data.join("lib/Pdfdata").join(set.expect("a label").file);
     if !file.is_file() {
@@ -381,7 +381,7 @@ pub fn of_label(label: &str, data: &Path) -> Result<PdfMember> {
         );
         return Err(Error::run(what, "MG5aMC writes it with the output"));
     }
-    PdfMember::of_mg5amc(&file)
+    PdfMember::from_mg5amc(&file)
 }
 
 /// Returns the file of a set of leptons in an output, or in MG5aMC's own `Template/LO`.
@@ -564,7 +564,7 @@ impl DensityEntries<'_> {
         let by_param_card = |densities| {
             Ok(RunDensities {
                 densities,
-                alpha_s: AlphaS::of_param_card(self.at_z)?,
+                alpha_s: AlphaS::from_param_card(self.at_z)?,
                 source: "the parameter card".to_owned(),
             })
         };
@@ -586,7 +586,7 @@ impl DensityEntries<'_> {
             return by_param_card(radiator(self.lpp).map(BeamDensities::Photons));
         }
         let (set, source) = match labels().any(|label| label == self.label) {
-            true => (of_label(self.label, self.data)?, self.label.to_owned()),
+            true => (by_label(self.label, self.data)?, self.label.to_owned()),
             false => {
                 let set = PdfMember::read(&by_lhaid(self.lhaid)?)?;
                 (set, format!("lhaid {}", self.lhaid))
@@ -721,7 +721,7 @@ impl BeamDensity {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn of_beams(beams: &[BeamRequest; 2]) -> Result<Option<[Self; 2]>> {
+    pub fn from_beams(beams: &[BeamRequest; 2]) -> Result<Option<[Self; 2]>> {
         let open = |beam: &BeamRequest| {
             Ok(match beam {
                 BeamRequest::Parton => None,

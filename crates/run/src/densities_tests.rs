@@ -65,7 +65,7 @@ fn alpha_s_begins_where_it_has_its_pole() {
         assert!(error.to_string().starts_with(text), "{error}");
     }
     for wrong in [0.0, 1.0, f64::NAN] {
-        let error = AlphaS::of_param_card(wrong).unwrap_err().to_string();
+        let error = AlphaS::from_param_card(wrong).unwrap_err().to_string();
         assert!(error.contains("block SMINPUTS, 3"), "{error}");
         assert!(AlphaS::constant(wrong - 1.0).is_err());
     }
@@ -181,11 +181,11 @@ fn sets_are_found() {
         assert!(lhaid(text).ends_with("toy_0003.dat is missing: the set has no such member here"));
     }
     for text in ["90004", "89999", "0"] {
-        let said = lhaid(text);
+        let message = lhaid(text);
         let start = format!("no set of parton densities with the number {text} (lhaid)");
         assert!(
-            said.starts_with(&start) && said.ends_with("or pdlabel to nn23lo1"),
-            "{said}"
+            message.starts_with(&start) && message.ends_with("or pdlabel to nn23lo1"),
+            "{message}"
         );
     }
     assert!(lhaid("toy/x").starts_with("lhaid = toy/x names no member"));
@@ -195,10 +195,10 @@ fn sets_are_found() {
     );
     // A path is not looked up as a name in these folders.
     assert!(locate("./toy").starts_with("there are no parton densities './toy'"));
-    let said = locate("nn23lo1");
+    let message = locate("nn23lo1");
     assert!(
-        said.contains("are of MG5aMC") && said.contains("number 247000"),
-        "{said}"
+        message.contains("are of MG5aMC") && message.contains("number 247000"),
+        "{message}"
     );
 }
 
@@ -353,7 +353,7 @@ fn densities_of_leptons_and_of_pairs_are_chosen() {
             range.scales
         );
         let both = [true, false].map(|anti| densities.beam(anti, None));
-        let error = BeamDensity::of_beams(&both).unwrap_err().to_string();
+        let error = BeamDensity::from_beams(&both).unwrap_err().to_string();
         assert!(
             error.starts_with("weights of events are not computed for"),
             "{error}"
@@ -383,9 +383,11 @@ fn a_grid_ends_somewhere() {
         (knots.name.as_str(), knots.min_x, knots.scales),
         ("toy", 1e-4, [5.0, 1e4])
     );
-    let said = |found: Result<()>| found.map_or_else(|error| error.to_string(), |()| String::new());
-    let check =
-        |codes: &[i32], x: f64| said(knots.check(&codes.iter().copied().collect(), x, "cut more"));
+    let message =
+        |found: Result<()>| found.map_or_else(|error| error.to_string(), |()| String::new());
+    let check = |codes: &[i32], x: f64| {
+        message(knots.check(&codes.iter().copied().collect(), x, "cut more"))
+    };
     assert_eq!(check(&[21, -2], 1e-4), "");
     let place = sets.path().join("toy/toy_0000.dat");
     let place = place.display();
@@ -397,9 +399,9 @@ fn a_grid_ends_somewhere() {
         check(&[2], 1e-5),
         "the densities toy begin at x = 0.0001, and events have x from 1e-05 on; cut more"
     );
-    assert_eq!(said(knots.check_scale(91.0, "the scale")), "");
+    assert_eq!(message(knots.check_scale(91.0, "the scale")), "");
     assert_eq!(
-        said(knots.check_scale(4.0, "the scale")),
+        message(knots.check_scale(4.0, "the scale")),
         format!(
             "the scale is 4 GeV, and the densities of {place} lie between 5 and 10000 GeV; take one of these"
         )
@@ -420,9 +422,9 @@ fn beams_have_densities() {
         anti,
         ion: None,
     };
-    let none = BeamDensity::of_beams(&[BeamRequest::Parton, BeamRequest::Parton]).unwrap();
+    let none = BeamDensity::from_beams(&[BeamRequest::Parton, BeamRequest::Parton]).unwrap();
     assert!(none.is_none());
-    let [proton, antiproton] = BeamDensity::of_beams(&[hadron(false), hadron(true)])
+    let [proton, antiproton] = BeamDensity::from_beams(&[hadron(false), hadron(true)])
         .unwrap()
         .unwrap();
     let (x, q) = ([0.01, 0.02, 0.03], [50.0, 60.0, 70.0]);
@@ -450,7 +452,7 @@ fn beams_have_densities() {
         "{missing}"
     );
     let photons = BeamRequest::Photons(Radiator::Muon);
-    let [one, photons] = BeamDensity::of_beams(&[BeamRequest::Parton, photons])
+    let [one, photons] = BeamDensity::from_beams(&[BeamRequest::Parton, photons])
         .unwrap()
         .unwrap();
     near(one.evaluate(&[11, 11, 11], &x, &q).unwrap(), [1.0; 3]);

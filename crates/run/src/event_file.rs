@@ -47,7 +47,7 @@ impl InitBeams {
     ///
     /// Args: `codes` are 0 for beams that are a particle of the process, whose code `incoming` has; `densities` is the
     /// number of the densities, if any; `other` is the beam without densities if only one beam has them.
-    pub fn of_run(
+    pub fn for_run(
         codes: [i32; 2],
         incoming: [i32; 2],
         energies: [f64; 2],

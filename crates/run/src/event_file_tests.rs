@@ -147,13 +147,13 @@ fn what_stands_before_the_events() {
 
 #[test]
 fn beams_of_runs() {
-    let of = |other| InitBeams::of_run([0, 2212], [11, 21], [27.5, 920.0], Some(9), other);
+    let of = |other| InitBeams::for_run([0, 2212], [11, 21], [27.5, 920.0], Some(9), other);
     assert_eq!(
         (of(Some(0)).codes, of(Some(0)).densities),
         ([11, 2212], [0, 9])
     );
     assert_eq!(of(None).densities, [9, 9]);
-    let lepton = InitBeams::of_run([0, 0], [11, -11], [45.0; 2], None, None);
+    let lepton = InitBeams::for_run([0, 0], [11, -11], [45.0; 2], None, None);
     assert_eq!((lepton.codes, lepton.densities), ([11, -11], [0, 0]));
     assert_eq!(InitBeams::equal([11, -11], 90.0, 0), lepton);
 }

@@ -64,7 +64,7 @@ pub fn processes(
     }
     match process_text(&choice.path) {
         Some(text) if choice.element.is_none() => {
-            let model = models::model(models::of_text(text, model).as_deref())?;
+            let model = models::model(models::for_process(text, model).as_deref())?;
             with_card_values(mebridge::generate::generate_with(text, &model)?, card)
         }
         _ => Ok(vec![single_process(&switches(choice, card, model)?)?]),

@@ -338,7 +338,9 @@ impl<'a> Maker<'a> {
         let counted = biased(&made.round.sums);
         let weights = match counted.is_empty() {
             true => RoundWeights::read(&output, &weights)?,
-            false => RoundWeights::of_biased(&output, &weights, &made.biased_weights(), made.unit)?,
+            false => {
+                RoundWeights::from_biased(&output, &weights, &made.biased_weights(), made.unit)?
+            }
         };
         let of_sources = made.round.events.of_sources(made.round.sums.len());
         let channels = made

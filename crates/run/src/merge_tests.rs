@@ -322,7 +322,7 @@ fn files_that_do_not_fit_are_named() {
         change(&mut other);
         place.refused(&[one.clone(), other])
     };
-    for (said, wanted) in [
+    for (message, wanted) in [
         (
             with(&|made| made.energy = 7000.0),
             "beams of 7000.0 GeV, 7000.0 GeV",
@@ -349,7 +349,10 @@ fn files_that_do_not_fit_are_named() {
         (with(&|made| made.events[3].0 = 4), "<init> has no LPRUP 4"),
         (with(&|made| made.events.clear()), "there are no events"),
     ] {
-        assert!(said.contains("1.lhe") && said.contains(wanted), "{said}");
+        assert!(
+            message.contains("1.lhe") && message.contains(wanted),
+            "{message}"
+        );
     }
     let texts = |other: String| place.refused_texts(&[one.text(), other]);
     let text = two.text();
@@ -472,11 +475,11 @@ fn events_with_a_bias_keep_their_weights() {
         of.entry = "dummy = bias_module";
     }
     other.rows[0].2 = 0.5;
-    let said = folder
+    let message = folder
         .merge(&[one.text(), other.text()])
         .unwrap_err()
         .to_string();
-    assert!(said.contains("its cross section is 45.6"), "{said}");
+    assert!(message.contains("its cross section is 45.6"), "{message}");
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl NamedProcess {
         folder: &Path,
         pdf_data: Option<&Path>,
     ) -> Result<Self> {
-        let name = models::of_text(process, model);
+        let name = models::for_process(process, model);
         let generated = Generated::new(process, &models::model(name.as_deref())?)?;
         let Generated {
             described,

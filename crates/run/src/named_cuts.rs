@@ -196,7 +196,7 @@ pub fn used<'a>(
 /// # Errors
 /// A particle of a decay chain has no width.
 pub fn windows(element: &Element, cuts: &[NamedCut]) -> Result<Vec<Window>> {
-    let mut found = of_legs(element.pdg(), cuts);
+    let mut found = windows_by_pdg(element.pdg(), cuts);
     found.extend(on_shell(element.channels())?);
     Ok(found)
 }
@@ -204,7 +204,7 @@ pub fn windows(element: &Element, cuts: &[NamedCut]) -> Result<Vec<Window>> {
 /// The windows of a process from named cuts.
 ///
 /// Args: `pdg` are the codes of its legs.
-pub fn of_legs(pdg: &[i32], cuts: &[NamedCut]) -> Vec<Window> {
+pub fn windows_by_pdg(pdg: &[i32], cuts: &[NamedCut]) -> Vec<Window> {
     let mut found = Vec::new();
     for named in cuts {
         let (least, largest) = match named.cut.is_largest() {
@@ -287,7 +287,7 @@ mod tests {
         let pdg = [2, -2, 11, 21, -5, 22, 6];
         // Used as PDG codes, so that each leg is recognisable in the texts.
         let legs: Vec<i32> = (0..7).collect();
-        let found: Vec<String> = of_legs(&pdg, &given)
+        let found: Vec<String> = windows_by_pdg(&pdg, &given)
             .iter()
             .map(|window| describe_windows([window], &legs))
             .collect();

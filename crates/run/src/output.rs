@@ -324,10 +324,10 @@ impl Tables {
                 let codes = [decayed.unwrap_or(0), exchanged, last];
                 codes.into_iter().find(|code| *code != 0).unwrap_or(0)
             });
-            let asked = self.forced.get("GFORCEBW", &[branch, number]).unwrap_or(0);
-            let forced = u8::try_from(asked).ok().map(Forced::try_from);
+            let requested = self.forced.get("GFORCEBW", &[branch, number]).unwrap_or(0);
+            let forced = u8::try_from(requested).ok().map(Forced::try_from);
             let Some(Ok(forced)) = forced else {
-                return Err(self.forced.wrong(number, "GFORCEBW", asked));
+                return Err(self.forced.wrong(number, "GFORCEBW", requested));
             };
             found.push(DiagramLine {
                 legs: side,
@@ -733,7 +733,7 @@ mod tests {
         let more = configs.replace("MAPCONFIG(0)/1/", "MAPCONFIG(0)/2/");
         let broken = configs.replace("I=1,2)/4,3/", "I=1,2)/4,5/");
         let ungrouped = "      DATA (IDUP(I,1),I=1,4)/2,-2,6,-6/\n";
-        for (name, text, said) in [
+        for (name, text, message) in [
             (
                 "configs.inc",
                 &*without,
@@ -763,14 +763,14 @@ mod tests {
             ),
         ] {
             let error = read(&[(name, text)]).unwrap_err().to_string();
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(message), "{error}");
         }
         let folder = tempfile::tempdir().unwrap();
         let place = output(folder.path(), &[]);
         fs::remove_file(place.join("config_nqcd.inc")).unwrap();
         let error = Directory::read(&place).unwrap_err().to_string();
-        let said = "config_nqcd.inc cannot be read: No such file or directory; does MG5aMC's output lack it?";
-        assert!(error.ends_with(said), "{error}");
+        let message = "config_nqcd.inc cannot be read: No such file or directory; does MG5aMC's output lack it?";
+        assert!(error.ends_with(message), "{error}");
     }
 
     #[test]
@@ -786,10 +786,10 @@ mod tests {
         for name in ["SubProcesses/P1_gg_ttx", "Cards"] {
             fs::create_dir_all(path.join(name)).unwrap();
         }
-        let said = format!("{none}: it has no SubProcesses/subproc.mg, and those");
-        assert!(error().starts_with(&said), "{}", error());
+        let message = format!("{none}: it has no SubProcesses/subproc.mg, and those");
+        assert!(error().starts_with(&message), "{}", error());
         let listed = path.join("SubProcesses/subproc.mg");
-        for (text, said) in [
+        for (text, message) in [
             ("", "subproc.mg lists no directories of matrix elements"),
             (
                 "P1_gg_ttx\nP2_qq_ttx\n",
@@ -797,7 +797,7 @@ mod tests {
             ),
         ] {
             fs::write(&listed, text).unwrap();
-            assert!(error().ends_with(said), "{}", error());
+            assert!(error().ends_with(message), "{}", error());
         }
         fs::write(&listed, "P1_gg_ttx\n").unwrap();
         let found = Output::find(path).unwrap();
@@ -806,8 +806,8 @@ mod tests {
             ("unknown".into(), String::new())
         );
         let error = found.card("run_card.dat").unwrap_err().to_string();
-        let said = "Cards/run_card.dat is missing; MG5aMC writes it with the output";
-        assert!(error.ends_with(said), "{error}");
+        let message = "Cards/run_card.dat is missing; MG5aMC writes it with the output";
+        assert!(error.ends_with(message), "{error}");
     }
 
     #[test]

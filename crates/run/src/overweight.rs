@@ -53,7 +53,7 @@ pub const NAMES: [&str; 3] = ["keep", "truncate", "unweight"];
 
 impl Overweight {
     /// The rule with this name.
-    pub fn of_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let all = [Self::Keep, Self::Truncate, Self::Unweight];
         let place = NAMES.iter().position(|known| *known == name)?;
         Some(all[place])

@@ -78,7 +78,7 @@ fn summaries_say_what_became_of_them() {
     };
     assert_eq!(Overweight::Keep.line(none, 1, 1), None);
     for name in NAMES {
-        let rule = Overweight::of_name(name).unwrap();
+        let rule = Overweight::from_name(name).unwrap();
         assert_eq!(serde_json::to_string(&rule).unwrap(), format!("\"{name}\""));
     }
 }

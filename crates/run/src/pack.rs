@@ -148,7 +148,7 @@ pub fn pack_stated(
 }
 
 /// The plan of a run by cards, and its seed.
-fn of_cards(spec: &RunSpec) -> Result<(RunPlan, u64)> {
+fn plan_from_cards(spec: &RunSpec) -> Result<(RunPlan, u64)> {
     let cards = Cards::read(spec)?;
     if cards.source.decays() {
         let sources = cards.source.sources();
@@ -159,7 +159,7 @@ fn of_cards(spec: &RunSpec) -> Result<(RunPlan, u64)> {
         Some(seed) => seed,
         None => cards.run_card.seed()?.max(1),
     };
-    let mut plan = RunPlan::of_cards(&cards, spec)?;
+    let mut plan = RunPlan::from_cards(&cards, spec)?;
     plan.notices = [cards.notices, plan.notices].concat();
     Ok((plan, seed))
 }
@@ -205,7 +205,7 @@ fn spec_of_run(
             None => RunSpec::default().overweight,
         },
         overweight_rule: text("overweight_rule")
-            .and_then(Overweight::of_name)
+            .and_then(Overweight::from_name)
             .unwrap_or_default(),
         ..RunSpec::default()
     })
@@ -253,7 +253,7 @@ impl Packing<'_> {
         }
         let begun = Instant::now();
         let (plan, seed) = match &spec.conditions {
-            Conditions::RunCard { .. } => of_cards(spec)?,
+            Conditions::RunCard { .. } => plan_from_cards(spec)?,
             Conditions::Stated { .. } => (RunPlan::stated(spec)?, spec.seed.unwrap_or(1)),
         };
         for notice in &plan.notices {

@@ -153,14 +153,14 @@ impl Job<'_> {
         let numbers = &head.blocks.numbers;
         let processes = rounds.by_process(numbers).expect("there are rounds");
         let biased = rounds.biased(numbers);
-        let mut asked = recipe.arguments;
-        asked.insert("events".to_owned(), json!(self.events));
-        asked.insert("seed".to_owned(), json!(self.seed));
+        let mut requested = recipe.arguments;
+        requested.insert("events".to_owned(), json!(self.events));
+        requested.insert("seed".to_owned(), json!(self.seed));
         if self.overweight != Overweight::Keep {
-            asked.insert("overweight_rule".to_owned(), json!(self.overweight));
+            requested.insert("overweight_rule".to_owned(), json!(self.overweight));
         }
         let sums = root.join(SUMS);
-        asked.insert(
+        requested.insert(
             "pack".to_owned(),
             json!(digest(&sums).map_err(Error::io(&sums))?),
         );
@@ -173,7 +173,7 @@ impl Job<'_> {
             biased: biased.as_ref(),
             seed: self.seed,
         };
-        head.write(self.output, &contents, &asked, self.threads)?;
+        head.write(self.output, &contents, &requested, self.threads)?;
         let found = rounds.state().unwritten_rounds();
         let count = found.iter().map(|round| round.events as u64).sum();
         let more = self

@@ -35,7 +35,7 @@ fn page(rate: Rate, weights: Option<&str>) -> (String, String) {
         weights: vec!["MUR=0.5 <x>".to_owned()],
         seconds: [0.25, 1.0, 2.0],
     };
-    let spectra = Spectra::of_rounds(&[]).unwrap();
+    let spectra = Spectra::from_rounds(&[]).unwrap();
     (html(&summary, &spectra, &settings, weights), summary.text())
 }
 

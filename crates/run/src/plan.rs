@@ -63,7 +63,7 @@ impl RunPlan {
     ///
     /// # Errors
     /// A matrix element cannot be read, or the cards request something it does not support.
-    pub fn of_cards(cards: &Cards, spec: &RunSpec) -> Result<Self> {
+    pub fn from_cards(cards: &Cards, spec: &RunSpec) -> Result<Self> {
         let card = &cards.run_card;
         let parameters = ParamCard::read(&cards.param_card)?;
         let RunDensities {
@@ -106,7 +106,7 @@ impl RunPlan {
             bosons: bosons::beams(cards, &elements)?,
         };
         let energy = cards.beams.energy();
-        let mut scale = scale::of_run_card(card, elements.iter().all(is_alone));
+        let mut scale = scale::from_run_card(card, elements.iter().all(is_alone));
         let (functions, of_elements) = match &cards.functions {
             None => (Vec::new(), vec![None; elements.len()]),
             Some(functions) => functions.compile(
@@ -339,7 +339,7 @@ fn systematics(
         () if !on_cpu => {
             "events have no weights for systematics, which are made on a CPU".to_owned()
         }
-        () => return Systematics::of_arguments(arguments, set),
+        () => return Systematics::from_arguments(arguments, set),
     };
     notices.push(notice);
     Ok(none)
@@ -383,7 +383,7 @@ fn elements_of_cards(
             let what = format!("{entry} of the run card leaves nothing of {name}");
             return Err(Error::run(what, "set it to 0"));
         }
-        let (mut windows, rules) = cuts::of_run_card(&legs, energy);
+        let (mut windows, rules) = cuts::from_run_card(&legs, energy);
         nowhere.push(cuts::impossible_cut(&windows, energy).map(|cut| {
             let above = match cut.window.least <= cut.window.largest {
                 true => format!(", at {} GeV,", crate::text::general(energy)),
@@ -539,12 +539,12 @@ fn head(
         false => systematics.header() + "\n",
     };
     Ok(CommonBanner {
-        norm: Norm::of_card(card.text("event_norm")),
+        norm: Norm::from_card(card.text("event_norm")),
         generator: banner::generator(&cards.source.origin()),
         header,
         cards: Some(card_texts(cards, elements, blocks, !powers.is_empty())?),
         blocks: Blocks {
-            beams: InitBeams::of_run(
+            beams: InitBeams::for_run(
                 cards.beams.codes,
                 incoming,
                 cards.beams.whole_energies(),

@@ -110,7 +110,7 @@ impl RoundWeights {
     ///
     /// # Errors
     /// See [`Self::read`].
-    pub fn of_biased(
+    pub fn from_biased(
         file: &Path,
         weights: &[f64],
         biased: &[f64],

@@ -125,7 +125,7 @@ fn weights_are_summed_up() {
 #[test]
 fn weights_with_a_bias_are_summed_up() {
     let (weights, biased) = ([4.0, -1.0, 0.5], [2.0, -2.0, 3.0]);
-    let found = RoundWeights::of_biased("x.npy".as_ref(), &weights, &biased, 2.0).unwrap();
+    let found = RoundWeights::from_biased("x.npy".as_ref(), &weights, &biased, 2.0).unwrap();
     let wanted = RoundWeights {
         nominal: 2.0,
         total: 3.5,
@@ -139,7 +139,7 @@ fn weights_with_a_bias_are_summed_up() {
     let without = RoundWeights::read("x.npy".as_ref(), &weights).unwrap();
     assert_eq!(without.drawn(), 5.5);
     assert!(
-        RoundWeights::of_biased("x.npy".as_ref(), &[1.0, f64::NAN], &biased[..2], 2.0).is_err()
+        RoundWeights::from_biased("x.npy".as_ref(), &[1.0, f64::NAN], &biased[..2], 2.0).is_err()
     );
 }
 

@@ -459,7 +459,7 @@ fn runs_without_events_say_why() {
         observable: Observable::Rapidity,
         ..harder_than(3.0)
     };
-    let said = refusal(maker(
+    let message = refusal(maker(
         vec![harder_than(400.0), ahead],
         None,
         ExtraValues::default(),
@@ -468,11 +468,17 @@ fn runs_without_events_say_why() {
         "none of ",
         " points passes the cuts (pt = 20); do they leave anything?",
     );
-    assert!(said.starts_with(before) && said.ends_with(after), "{said}");
+    assert!(
+        message.starts_with(before) && message.ends_with(after),
+        "{message}"
+    );
     let selection = Arc::new(CountedSelection::new(Arc::new(Nowhere), "high in cuts.py"));
-    let said = refusal(maker(Vec::new(), Some(selection), ExtraValues::default()));
+    let message = refusal(maker(Vec::new(), Some(selection), ExtraValues::default()));
     let after = " points passes the cuts of the run, among which is high in cuts.py";
-    assert!(said.starts_with(before) && said.ends_with(after), "{said}");
+    assert!(
+        message.starts_with(before) && message.ends_with(after),
+        "{message}"
+    );
 }
 
 #[test]
@@ -481,8 +487,11 @@ fn another_survey_is_not_taken() {
     drop(go_on(place.path(), 100, usize::MAX).unwrap());
     let survey = place.path().join(SURVEY);
     let mut maker = maker(vec![harder_than(1.0)], None, ExtraValues::default());
-    let said = maker.load(&survey).unwrap_err().to_string();
-    assert!(said.contains("the survey is of another run"), "{said}");
+    let message = maker.load(&survey).unwrap_err().to_string();
+    assert!(
+        message.contains("the survey is of another run"),
+        "{message}"
+    );
     assert!(check_room(&survey, 1).is_ok());
 }
 

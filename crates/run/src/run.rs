@@ -429,7 +429,7 @@ fn further(plan: &RunPlan, switches: &Switches) -> Result<ExtraValues<'static>> 
     if plan.systematics.groups.is_empty() && !keeps_scales {
         return Ok(further);
     }
-    let densities = BeamDensity::of_beams(&beams)?;
+    let densities = BeamDensity::from_beams(&beams)?;
     if !plan.systematics.groups.is_empty() {
         let mut calculator = Calculator::new(
             &plan.systematics,

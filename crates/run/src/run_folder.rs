@@ -209,15 +209,15 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let refused = |events: &Path, name| RunFolder::claim(events, name).unwrap_err().to_string();
         for name in ["..", ".", "a/b", "/", "", "a/"] {
-            let said = refused(place.path(), Some(name));
-            assert!(said.contains("it must be that of a folder in"), "{said}");
+            let found = refused(place.path(), Some(name));
+            assert!(found.contains("it must be that of a folder in"), "{found}");
         }
         let file = place.path().join("file");
         fs::write(&file, "").unwrap();
         for (events, name) in [(place.path(), Some("file")), (&file, None)] {
-            let said = refused(events, name);
+            let found = refused(events, name);
             assert_eq!(
-                said,
+                found,
                 format!(
                     "{} is a file, where a folder is needed; take it away, or name another",
                     file.display()
@@ -225,21 +225,21 @@ mod tests {
             );
         }
         std::os::unix::fs::symlink("nowhere", place.path().join("link")).unwrap();
-        let said = refused(&place.path().join("link"), None);
+        let found = refused(&place.path().join("link"), None);
         assert!(
-            said.contains("link is a link that leads nowhere, where"),
-            "{said}"
+            found.contains("link is a link that leads nowhere, where"),
+            "{found}"
         );
-        let said = refused(Path::new("/proc/nothing/Events"), None);
-        assert!(said.contains("Events/run_01 cannot be made: "), "{said}");
+        let found = refused(Path::new("/proc/nothing/Events"), None);
+        assert!(found.contains("Events/run_01 cannot be made: "), "{found}");
         fs::create_dir(place.path().join("run")).unwrap();
         let folder = RunFolder::claim(place.path(), Some("run")).unwrap();
         assert_eq!(folder.written(10).unwrap(), 0);
         fs::write(folder.path().join(EVENTS), "").unwrap();
-        let said = folder.written(10).unwrap_err().to_string();
+        let found = folder.written(10).unwrap_err().to_string();
         assert!(
-            said.ends_with("run holds the events of a run; take another name, or none"),
-            "{said}"
+            found.ends_with("run holds the events of a run; take another name, or none"),
+            "{found}"
         );
     }
 

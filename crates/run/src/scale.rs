@@ -31,7 +31,7 @@ pub fn name(scale: Dynamical) -> &'static str {
 /// transverse masses.
 ///
 /// Args: `alone` says whether each process has a single outgoing particle.
-pub fn of_run_card(card: &RunCard, alone: bool) -> Scale {
+pub fn from_run_card(card: &RunCard, alone: bool) -> Scale {
     // For a single particle, clustering gives its mass.
     let otherwise = match alone {
         true => Dynamical::TransverseMass,

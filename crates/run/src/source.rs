@@ -222,10 +222,10 @@ mod tests {
             let error = Source::find(path, model, folder, pdf_data)
                 .unwrap_err()
                 .to_string();
-            let said = format!(
+            let message = format!(
                 "{name} is for a process by its name, and {path} is taken for an output of MG5aMC"
             );
-            assert_eq!(error, said);
+            assert_eq!(error, message);
         }
         let found = Source::find(path, None, None, None).unwrap();
         assert_eq!(

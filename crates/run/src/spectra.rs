@@ -358,7 +358,7 @@ impl Spectra {
     ///
     /// # Errors
     /// A round cannot be read.
-    pub fn of_rounds(rounds: &[RoundFile]) -> Result<Self> {
+    pub fn from_rounds(rounds: &[RoundFile]) -> Result<Self> {
         let mut found = Collection::default();
         for round in rounds {
             let taken = round.events.min(MAX_EVENTS - found.events());

@@ -51,7 +51,7 @@ fn round(
 }
 
 fn text(rounds: &[RoundFile]) -> String {
-    Spectra::of_rounds(rounds).unwrap().text()
+    Spectra::from_rounds(rounds).unwrap().text()
 }
 
 /// The text is that of the former Python package.
@@ -110,7 +110,8 @@ fn rounds_have_one_weight() {
         found.weights.nominal = nominal;
         found
     };
-    let one = Spectra::of_rounds(&[of("a.npy", |_| 2.0, 2.0), of("b.npy", |_| 3.0, 3.0)]).unwrap();
+    let one =
+        Spectra::from_rounds(&[of("a.npy", |_| 2.0, 2.0), of("b.npy", |_| 3.0, 3.0)]).unwrap();
     assert_eq!((one.events, one.weight), (40, 40.0));
     let entries: u64 = one.all[0]
         .histogram

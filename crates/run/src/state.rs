@@ -222,20 +222,20 @@ impl State {
     /// It cannot be written.
     pub fn keep_part(&mut self, name: &str, part: &Path) -> Result<PathBuf> {
         let folder = self.folder.join(name);
-        let settled = || -> io::Result<BTreeMap<String, String>> {
+        let moved = || -> io::Result<BTreeMap<String, String>> {
             let mut hashes = BTreeMap::new();
             for file in entries(part)? {
-                let hash = settled(self.lasting, &part.join(&file))?;
+                let hash = sync_file(self.lasting, &part.join(&file))?;
                 hashes.insert(format!("{name}/{file}"), hash);
             }
-            settled(self.lasting, part)?;
+            sync_folder(self.lasting, part)?;
             // An interrupted run may have left the folder before `run.json` listed it.
             remove(&folder)?;
             fs::rename(part, &folder)?;
-            settled(self.lasting, &self.folder)?;
+            sync_folder(self.lasting, &self.folder)?;
             Ok(hashes)
         };
-        let hashes = settled().map_err(unkept(&self.folder))?;
+        let hashes = moved().map_err(unkept(&self.folder))?;
         self.known.files.extend(hashes);
         self.write()?;
         Ok(folder)
@@ -327,7 +327,7 @@ impl SettledRound {
         });
         files.extend(beside);
         let hash = |(before, after): (PathBuf, String)| {
-            settled(lasting, &before).map(|hash| (before, after, hash))
+            sync_file(lasting, &before).map(|hash| (before, after, hash))
         };
         Ok(SettledRound {
             files: files.into_iter().map(hash).collect::<io::Result<_>>()?,
@@ -337,8 +337,8 @@ impl SettledRound {
     }
 }
 
-/// Syncs a file or folder to the disk if the run is lasting; returns the hash of a file.
-fn settled(lasting: bool, path: &Path) -> io::Result<String> {
+/// Syncs a file to the disk if the run is lasting, and returns its hash.
+fn sync_file(lasting: bool, path: &Path) -> io::Result<String> {
     if !lasting {
         return Ok(String::new());
     }
@@ -347,16 +347,21 @@ fn settled(lasting: bool, path: &Path) -> io::Result<String> {
         // The file is read while the system writes it to the disk.
         let sync = || file.sync_all();
         let syncing = signals::with_blocked_signals(|| Builder::new().spawn_scoped(scope, sync));
-        let found = match file.metadata()?.is_file() {
-            true => hash(path)?,
-            false => String::new(),
-        };
+        let found = hash(path)?;
         match syncing {
             Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic))?,
             Err(_) => file.sync_all()?,
         }
         Ok(found)
     })
+}
+
+/// Syncs a folder, but not its files, to the disk if the run is lasting.
+fn sync_folder(lasting: bool, path: &Path) -> io::Result<()> {
+    match lasting {
+        true => File::open(path)?.sync_all(),
+        false => Ok(()),
+    }
 }
 
 /// The file with the records of a round, in the folder of the unfinished part.

@@ -153,9 +153,9 @@ fn every_file_that_is_damaged_is_found() {
             copy(&kept, &folder);
             let path = folder.join(file);
             damage(&path, &fs::read(&path).unwrap());
-            let said = refusal(&folder, &seeded(1));
+            let message = refusal(&folder, &seeded(1));
             let cure = format!("; remove {} to begin anew", folder.display());
-            assert!(said.ends_with(&cure), "{file} {number}: {said}");
+            assert!(message.ends_with(&cure), "{file} {number}: {message}");
         }
     }
     let deep = "[".repeat(100_000);
@@ -167,15 +167,18 @@ fn every_file_that_is_damaged_is_found() {
         &deep,
     ] {
         fs::write(kept.join(RUN), text).unwrap();
-        let said = refusal(&kept, &seeded(1));
-        assert!(said.contains("run.json cannot be read; remove"), "{said}");
+        let message = refusal(&kept, &seeded(1));
+        assert!(
+            message.contains("run.json cannot be read; remove"),
+            "{message}"
+        );
     }
     let before = "{\n \"format\": 7,\n \"asked\": {},\n \"sha256\": \"\"\n}";
     fs::write(kept.join(RUN), before).unwrap();
-    let said = refusal(&kept, &seeded(1));
+    let message = refusal(&kept, &seeded(1));
     assert!(
-        said.contains("kept was written by another version of mebridge; remove"),
-        "{said}"
+        message.contains("kept was written by another version of mebridge; remove"),
+        "{message}"
     );
 }
 
@@ -284,12 +287,12 @@ fn a_folder_of_others_is_left_alone() {
     assert!(!folder.exists());
     forget_empty(&folder, false);
     fs::write(&folder, "").unwrap();
-    let said = refusal(&folder, &seeded(1));
+    let message = refusal(&folder, &seeded(1));
     assert!(
-        said.starts_with("the state of the run cannot be kept in "),
-        "{said}"
+        message.starts_with("the state of the run cannot be kept in "),
+        "{message}"
     );
-    assert!(!said.contains("os error"), "{said}");
+    assert!(!message.contains("os error"), "{message}");
     let other = place.path().join("other");
     fs::create_dir(&other).unwrap();
     fs::write(place.path().join("lock"), "").unwrap();

@@ -228,7 +228,8 @@ fn own_alpha_s(spec: &RunSpec, elements: &[Element]) -> Result<Option<f64>> {
         return Ok(None);
     }
     let card = spec.param_card.as_deref().map(Card::read).transpose()?;
-    let model = models::model(models::of_text(&spec.process, spec.model.as_deref()).as_deref())?;
+    let model =
+        models::model(models::for_process(&spec.process, spec.model.as_deref()).as_deref())?;
     let value = model.parameter("aS", card.as_ref()).ok();
     Ok(value.map(|value| value.re))
 }
@@ -249,7 +250,7 @@ fn alpha_qed(spec: &RunSpec) -> Result<f64> {
     if ProcessChoice::parse(&spec.process).path.exists() {
         return Ok(0.0);
     }
-    let model = models::of_text(&spec.process, model);
+    let model = models::for_process(&spec.process, model);
     Ok(load::model_alpha_qed(model.as_deref(), None).unwrap_or(0.0))
 }
 

@@ -11,7 +11,7 @@ fn toy(sets: &tempfile::TempDir) -> PdfMember {
     PdfMember::read(&sets.path().join("toy")).unwrap()
 }
 
-fn said<T>(found: Result<T>) -> String {
+fn message<T>(found: Result<T>) -> String {
     found
         .err()
         .map(|error| error.to_string())
@@ -77,10 +77,12 @@ fn a_caller_names_weights() {
         [file.canonicalize().unwrap()]
     );
     assert_eq!(
-        said(choose(&["scale", "scale"])),
+        message(choose(&["scale", "scale"])),
         "systematics has MUR=0.5__MUF=0.5__LHAPDF=90000 twice; leave out one of both"
     );
-    assert!(said(choose(&["./nothing"])).starts_with("there are no parton densities './nothing'"));
+    assert!(
+        message(choose(&["./nothing"])).starts_with("there are no parton densities './nothing'")
+    );
 }
 
 #[test]
@@ -90,7 +92,7 @@ fn not_all_densities_have_others() {
     let plain = BeamDensities::Set(plain);
     let photons = BeamDensities::Photons(Radiator::Proton);
     for densities in [&plain, &photons] {
-        let found = said(Systematics::choose(&words(&["pdf"]), Some(densities), true));
+        let found = message(Systematics::choose(&words(&["pdf"]), Some(densities), true));
         assert!(
             found.ends_with("has no other members than the one of the events"),
             "{found}"
@@ -104,7 +106,7 @@ fn not_all_densities_have_others() {
         ["MUR=0.5__MUF=1", "MUR=2__MUF=1"]
     );
     assert_eq!(
-        said(choose(&["pdf"])),
+        message(choose(&["pdf"])),
         "weights for densities ('pdf') need densities; give pdf"
     );
     assert_eq!(choose(&[]).unwrap(), Systematics::default());
@@ -135,7 +137,7 @@ fn listed(found: &Systematics) -> Vec<[String; 3]> {
 #[test]
 fn a_run_card_has_arguments() {
     let sets = sets();
-    let of = |arguments: &[&str]| Systematics::of_arguments(&words(arguments), &toy(&sets));
+    let of = |arguments: &[&str]| Systematics::from_arguments(&words(arguments), &toy(&sets));
     let found = of(&["--mur=0.5,1,2", "--muf=0.5,1,2", "--pdf=errorset"]).unwrap();
     // Both scales and five dynamical scales, except for the nominal weight; and all members.
     let (names, rows) = (found.names(), listed(&found));
@@ -192,7 +194,7 @@ fn a_run_card_has_arguments() {
 #[test]
 fn weights_have_the_order_and_the_numbers_of_mg5amc() {
     let sets = sets();
-    let of = |arguments: &[&str]| Systematics::of_arguments(&words(arguments), &toy(&sets));
+    let of = |arguments: &[&str]| Systematics::from_arguments(&words(arguments), &toy(&sets));
     let common = [
         "--mur=1,2,0.5",
         "--muf=1,2,0.5",
@@ -283,7 +285,12 @@ fn weights_have_the_order_and_the_numbers_of_mg5amc() {
 #[test]
 fn wrong_arguments_are_named() {
     let sets = sets();
-    let of = |argument: &str| said(Systematics::of_arguments(&words(&[argument]), &toy(&sets)));
+    let of = |argument: &str| {
+        message(Systematics::from_arguments(
+            &words(&[argument]),
+            &toy(&sets),
+        ))
+    };
     for (argument, wrong) in [
         (
             "--only_beam=1",
@@ -320,7 +327,7 @@ fn wrong_arguments_are_named() {
     }
     let many = vec!["1.5"; 4000].join(",");
     let many = words(&[&format!("--mur={many}"), &format!("--muf={many}")]);
-    let found = said(Systematics::of_arguments(&many, &toy(&sets)));
+    let found = message(Systematics::from_arguments(&many, &toy(&sets)));
     assert!(
         found.contains("more than 100000 weights of an event"),
         "{found}"

@@ -81,7 +81,7 @@ impl<A: Weigh, B: Weigh> Handover<A, B> {
     }
 
     /// Returns the engine that works from now on, which knows the integrand, and the number of blocks that it weighs
-    /// until this is asked for again.
+    /// until this is called again.
     fn weigher(&mut self, integrand: &Integrand) -> Result<(&mut dyn Weigh, usize), Failure> {
         let is_set = self.is_set;
         self.is_set = matches!(self.working()?, WorkingEngine::Next(_));

@@ -76,9 +76,7 @@ pub trait MatrixElementSource {
     ///
     /// # Errors
     /// A matrix element cannot be evaluated.
-    fn choose(&mut self, _events: &mut [&mut Event]) -> Result<(), Failure> {
-        Ok(())
-    }
+    fn choose(&mut self, events: &mut [&mut Event]) -> Result<(), Failure>;
 }
 
 /// A cut or a bias beyond those of a request, or both.

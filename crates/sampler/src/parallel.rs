@@ -4,7 +4,6 @@ use mebridge_support::memory::ask_for_large_pages;
 use mebridge_support::sync::lock;
 use mebridge_support::threads;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -67,32 +66,6 @@ pub fn each<W: Send, T: Send, E: Send>(
         taking
     });
     taking.and_then(|()| take_next(all_done()))
-}
-
-/// Collects the results of `work` for ranges of `count` items, in order, with one thread per worker and at least `least`
-/// items for each.
-///
-/// # Errors
-/// `work` failed; of several failures, the first one is returned.
-///
-/// # Panics
-/// As [`each`].
-pub fn collect_parts<W: Send, T: Send, E: Send>(
-    workers: &mut [W],
-    count: usize,
-    least: usize,
-    work: impl Fn(&mut W, Range<usize>) -> Result<Vec<T>, E> + Sync,
-) -> Result<Vec<T>, E> {
-    let size = count.div_ceil(workers.len()).max(least).max(1);
-    let part = |worker: &mut W, number: usize| {
-        let first = number * size;
-        work(worker, first..count.min(first + size))
-    };
-    let mut found = Vec::with_capacity(count);
-    each(workers, count.div_ceil(size), part, |some| {
-        found.extend(some)
-    })?;
-    Ok(found)
 }
 
 /// Works on all parts. If a thread cannot be started, the others do its work.

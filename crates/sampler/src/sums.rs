@@ -127,7 +127,7 @@ impl WeightSums {
     ///
     /// # Panics
     /// If the lengths differ.
-    pub fn of_biased(weights: &[f64], plain: &[f64]) -> Self {
+    pub fn from_biased(weights: &[f64], plain: &[f64]) -> Self {
         assert_eq!(weights.len(), plain.len(), "a weight of each point");
         let counts = |place: usize| is_usable(weights[place]) && is_usable(plain[place]);
         let of = |weights: &[f64]| {
@@ -376,8 +376,8 @@ mod tests {
         let plain: Vec<f64> = (0..1000).map(|point| PHILOX.number(point, 0)).collect();
         let biased: Vec<f64> = plain.iter().map(|weight| weight.powi(3)).collect();
         let (head, rest) = (600, 400);
-        let mut sums = WeightSums::of_biased(&biased[..head], &plain[..head]);
-        sums.merge(&WeightSums::of_biased(&biased[head..], &plain[head..]));
+        let mut sums = WeightSums::from_biased(&biased[..head], &plain[..head]);
+        sums.merge(&WeightSums::from_biased(&biased[head..], &plain[head..]));
         assert!(sums.is_biased() && rest + head == 1000);
         let close_to = |found: Estimate, of: &[f64]| {
             let wanted = WeightSums::new(of).mean();
@@ -387,7 +387,7 @@ mod tests {
         close_to(sums.mean(), &biased);
         close_to(sums.unbiased_mean(), &plain);
         // A point counts in both means or in none.
-        let bad = WeightSums::of_biased(&[1.0, f64::INFINITY, 2.0], &[3.0, 4.0, f64::NAN]);
+        let bad = WeightSums::from_biased(&[1.0, f64::INFINITY, 2.0], &[3.0, 4.0, f64::NAN]);
         assert_eq!(bad.unusable(), 2);
         close(bad.mean().mean, 1.0 / 3.0, 1e-15);
         close(bad.unbiased_mean().mean, 1.0, 1e-15);

@@ -121,7 +121,7 @@ impl Workspace {
     pub(crate) fn sums(&self) -> WeightSums {
         match self.unbiased.is_empty() {
             true => WeightSums::new(&self.weights),
-            false => WeightSums::of_biased(&self.weights, &self.unbiased),
+            false => WeightSums::from_biased(&self.weights, &self.unbiased),
         }
     }
 }

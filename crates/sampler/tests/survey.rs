@@ -56,6 +56,10 @@ impl MatrixElementSource for OverMass {
         }
         Ok(())
     }
+
+    fn choose(&mut self, _: &mut [&mut Event]) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 fn evaluators(threads: usize) -> Vec<OverMass> {
@@ -594,6 +598,10 @@ impl MatrixElementSource for Pole {
         for value in squared {
             *value = value.powi(3);
         }
+        Ok(())
+    }
+
+    fn choose(&mut self, _: &mut [&mut Event]) -> Result<(), Failure> {
         Ok(())
     }
 }

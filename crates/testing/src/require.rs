@@ -33,9 +33,9 @@ pub fn used(need: &str, what: impl Display) {
 #[track_caller]
 pub fn skipped(need: &str, why: impl Display) {
     assert!(NEEDS.contains(&need), "{need} is not in NEEDS");
-    let asked = std::env::var("MEBRIDGE_REQUIRE").unwrap_or_default();
+    let requested = std::env::var("MEBRIDGE_REQUIRE").unwrap_or_default();
     assert!(
-        !required(&asked, need),
+        !required(&requested, need),
         "MEBRIDGE_REQUIRE has {need}, but: {why}"
     );
     eprintln!("SKIPPED: {why}");
@@ -50,8 +50,11 @@ pub fn cases<T>(what: impl Display, cases: Vec<T>) -> Vec<T> {
 }
 
 /// Whether a list contains a name, or `all`.
-fn required(asked: &str, need: &str) -> bool {
-    let names = asked.split(',').map(str::trim).filter(|n| !n.is_empty());
+fn required(requested: &str, need: &str) -> bool {
+    let names = requested
+        .split(',')
+        .map(str::trim)
+        .filter(|n| !n.is_empty());
     let names: Vec<&str> = names.collect();
     for name in &names {
         assert!(

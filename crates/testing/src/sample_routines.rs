@@ -1,5 +1,5 @@
 //! Lorentz structures for tests, written like ALOHA's: momenta taken from the first two components, a propagator in
-//! each routine, the numerator of a massive vector behind a test of the mass. The formulas are textbook ones (gamma
+//! each routine, the numerator of a massive vector after a test of the mass. The formulas are textbook ones (gamma
 //! matrices and metric), not ALOHA's.
 
 use mebridge_process::arith::{Builder, Comparison, Function, Op, ValueId};

@@ -26,7 +26,7 @@ enum Subcommands {
 fn main() -> ExitCode {
     let command = match Command::try_parse() {
         Ok(command) => command,
-        Err(told) => return exit_code(output::tell(&told)),
+        Err(report) => return exit_code(output::tell(&report)),
     };
     interrupt::watch();
     exit_code(match command.subcommand {

@@ -31,14 +31,14 @@ fn outputs_are_what_is_generated() {
     all.sort();
     let mut wrong = Vec::new();
     for output in require::cases("outputs", all) {
-        let said = match compared(&output, &models) {
+        let message = match compared(&output, &models) {
             Ok((text, worst)) => format!("{text}: {worst:.1e}"),
             Err(what) => {
                 wrong.push(what.clone());
                 what
             }
         };
-        println!("{}: {said}", output.file_name().unwrap().display());
+        println!("{}: {message}", output.file_name().unwrap().display());
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

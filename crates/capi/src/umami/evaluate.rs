@@ -247,7 +247,7 @@ impl Instance {
         let one = flavors.is_none_or(|flavors| flavors.iter().all(|&f| f == first));
         let fixed = (&mut scratch.fixed_helicity, &mut scratch.fixed_diagram);
         let samplers = &mut self.samplers;
-        let said = match (one, flavors) {
+        let text = match (one, flavors) {
             (false, Some(flavors)) => {
                 let gathered = &mut self.gathered;
                 let mut bad = None;
@@ -272,7 +272,7 @@ impl Instance {
                 found.first.map(|event| (element, event))
             }
         };
-        if let Some((element, event)) = said {
+        if let Some((element, event)) = text {
             self.complain(element, begin + event, &momenta.part(event, 1));
         }
         Ok(())
@@ -286,7 +286,7 @@ impl Instance {
         }
         let what = (self.compiled).momentum_error(element, &momenta.to_rows(), event);
         say(format_args!(
-            "{NAME}: {what}. The matrix element of such an event is NaN (this is said once)"
+            "{NAME}: {what}. The matrix element of such an event is NaN (reported once)"
         ));
     }
 

@@ -21,9 +21,9 @@ unsafe extern "C" fn new_error(error: *mut NewError) -> *mut c_void {
 
 /// # Safety
 /// The arguments are valid as in a call by XLA.
-unsafe extern "C" fn message(asked: *mut Message) -> *mut c_void {
+unsafe extern "C" fn message(requested: *mut Message) -> *mut c_void {
     // SAFETY: errors come from `new_error`.
-    unsafe { (*asked).message = (*(*asked).error.cast::<CString>()).as_ptr() };
+    unsafe { (*requested).message = (*(*requested).error.cast::<CString>()).as_ptr() };
     std::ptr::null_mut()
 }
 
@@ -40,24 +40,24 @@ unsafe extern "C" fn destroy(old: *mut OldError) -> *mut c_void {
 ///
 /// # Safety
 /// The arguments are valid as in a call by XLA.
-unsafe extern "C" fn stream(asked: *mut XlaStream) -> *mut c_void {
+unsafe extern "C" fn stream(requested: *mut XlaStream) -> *mut c_void {
     // SAFETY: guaranteed by the caller.
     unsafe {
-        if (*asked).context.is_null() {
+        if (*requested).context.is_null() {
             let mut error: NewError = std::mem::zeroed();
             error.message = c"the context has no stream".as_ptr();
             return new_error(&raw mut error);
         }
-        (*asked).stream = (*asked).context;
+        (*requested).stream = (*requested).context;
     }
     std::ptr::null_mut()
 }
 
 /// # Safety
 /// The arguments are valid as in a call by XLA.
-unsafe extern "C" fn second(asked: *mut Ordinal) -> *mut c_void {
+unsafe extern "C" fn second(requested: *mut Ordinal) -> *mut c_void {
     // SAFETY: guaranteed by the caller.
-    unsafe { (*asked).ordinal = 1 };
+    unsafe { (*requested).ordinal = 1 };
     std::ptr::null_mut()
 }
 
@@ -79,10 +79,10 @@ fn answer_of(devices: &[i64], says_which: bool, has_stream: bool) -> String {
         start: text.as_ptr(),
         bytes: text.len(),
     };
-    let asked = 0_i64;
-    let asked = XlaScalar {
+    let requested = 0_i64;
+    let requested = XlaScalar {
         kind: S64,
-        value: (&raw const asked).cast(),
+        value: (&raw const requested).cast(),
     };
     let devices = XlaArray {
         kind: S64,
@@ -90,11 +90,11 @@ fn answer_of(devices: &[i64], says_which: bool, has_stream: bool) -> String {
         values: devices.as_ptr().cast(),
     };
     let refused = text("it is on strike");
-    let names = ["asked", "devices", "refused"].map(text);
+    let names = ["requested", "devices", "refused"].map(text);
     let names = names.each_ref().map(std::ptr::from_ref);
     let kinds: [c_int; 3] = [SCALAR, ARRAY, STRING];
     let values: [*const c_void; 3] = [
-        (&raw const asked).cast(),
+        (&raw const requested).cast(),
         (&raw const devices).cast(),
         (&raw const refused).cast(),
     ];

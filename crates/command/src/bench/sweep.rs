@@ -85,7 +85,7 @@ struct Running {
 }
 
 impl Sweep {
-    /// What a record says of it.
+    /// Its description in a record.
     pub fn settings(&self) -> Settings {
         Settings {
             repetitions: self.repetitions,

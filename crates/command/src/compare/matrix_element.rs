@@ -286,9 +286,9 @@ impl FortranComparison<'_> {
             let kept = self.beyond_rounding(process, points, &mine, &fortran);
             let fortran: Vec<Answer> = kept.iter().map(|&i| fortran[i].clone()).collect();
             let mine: Vec<library::Answer> = kept.iter().map(|&i| mine[i]).collect();
-            let told = |i: &usize| build.colors && fortran[*i].color != 0;
+            let compared = |i: &usize| build.colors && fortran[*i].color != 0;
             let colors = (0..kept.len())
-                .filter(told)
+                .filter(compared)
                 .filter(|&i| fortran[i].color != mine[i].color)
                 .count();
             let found = ChannelRow {

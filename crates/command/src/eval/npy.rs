@@ -285,7 +285,7 @@ fn read_header(input: &mut impl Read) -> Result<Vec<u8>, Refused> {
     let length = u32::from_le_bytes(length) as usize;
     if length > MAX_HEADER_BYTES {
         return Err(Refused::Header(format!(
-            "its header is said to have {length} bytes; that of an array of numbers has about a hundred"
+            "its header claims to have {length} bytes; that of an array of numbers has about a hundred"
         )));
     }
     let before = bytes.len();

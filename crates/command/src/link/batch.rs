@@ -69,9 +69,9 @@ pub struct BatchSizes {
 
 impl BatchSizes {
     /// Determines the sizes from the run card, or from `--vector`.
-    pub fn new(layout: &OutputLayout, asked: Option<u32>) -> Result<Option<BatchSizes>> {
+    pub fn new(layout: &OutputLayout, requested: Option<u32>) -> Result<Option<BatchSizes>> {
         if !layout.vector {
-            return match asked {
+            return match requested {
                 None => Ok(None),
                 Some(_) => Err(wrong(
                     &layout.root,
@@ -91,8 +91,8 @@ impl BatchSizes {
             ));
         }
         let alone = OneEventReason::find(layout, &card);
-        let sizes = match (alone, asked) {
-            (Some(alone), asked) if asked.is_some() || now.events() > 1 => {
+        let sizes = match (alone, requested) {
+            (Some(alone), requested) if requested.is_some() || now.events() > 1 => {
                 return Err(wrong(&path, alone.refusal().into()));
             }
             (Some(_), _) => now,

@@ -1,6 +1,6 @@
 //! Journal of the changes that link makes to an output, written before each change.
 //!
-//! `Source/.mebridge/link.json` lists every file that is made, changed or moved aside, before any of it happens; the
+//! `Source/.mebridge/link.json` lists every file that is made, changed or moved away, before any of it happens; the
 //! originals of changed or moved files are kept next to it. So an interrupted link or unlink is undone by the next
 //! call, and unlink restores the originals. Files appear by renaming, complete or not at all, and until then they are
 //! next to the list. Undoing begins by renaming the list to `undo.json`, so that it needs no disk space. One process at

@@ -6,7 +6,7 @@
 //! | `matrix_element` | how MadEvent calls the matrix elements of a P directory |
 //! | `nlo` | the matrix elements of aMC@NLO's P directories |
 //! | `fortran` | the Fortran that replaces them |
-//! | `makefile` | how make is told to use it |
+//! | `makefile` | the rules by which make uses it |
 //! | `batch` | the number of events per call of MadEvent |
 //! | `card` | the run card entries for this, and `Source/vector.inc` |
 //! | `gain` | the expected gain of a run |

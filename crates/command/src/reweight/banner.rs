@@ -38,7 +38,7 @@ impl Banner {
     }
 
     /// Makes the banner of future events with this parameter card.
-    pub fn of_card(card: &str) -> Banner {
+    pub fn from_card(card: &str) -> Banner {
         Banner {
             path: "reweight: the run's own header".into(),
             card: Some(card.to_owned()),
@@ -60,9 +60,9 @@ impl Banner {
     }
 
     /// Returns the names of the weights: the requested ones, or `rwgt_n` after the existing ones.
-    pub fn names(&self, asked: &[Option<&str>]) -> Result<Vec<String>> {
+    pub fn names(&self, request: &[Option<&str>]) -> Result<Vec<String>> {
         let known = || self.listed.iter().map(String::as_str);
-        let given = || asked.iter().copied().flatten();
+        let given = || request.iter().copied().flatten();
         if let Some(name) = given().find(|&name| known().any(|listed| listed == name)) {
             return Err(self.error(format!(
                 "there is a weight '{name}' already; give another name with --name"
@@ -72,8 +72,8 @@ impl Banner {
         let numbers = numbers.filter_map(|id| id.strip_prefix("rwgt_")?.parse::<u32>().ok());
         let mut last = numbers.max().map_or(0, u64::from);
         let mut names: Vec<String> = Vec::new();
-        for (i, asked) in asked.iter().enumerate() {
-            let name = match asked {
+        for (i, request) in request.iter().enumerate() {
+            let name = match request {
                 Some(name) => (*name).to_owned(),
                 None => {
                     last += 1;
@@ -239,9 +239,9 @@ mod tests {
 
     #[test]
     fn names_do_not_occur_twice() {
-        let names = |asked: &[Option<&str>]| {
+        let names = |request: &[Option<&str>]| {
             let list = "<initrwgt><weight id='rwgt_3'>x</weight><weight MUF='1' id = \"1002\"></weight></initrwgt>";
-            banner(list).names(asked).ok()
+            banner(list).names(request).ok()
         };
         assert_eq!(names(&[None, None]).unwrap(), ["rwgt_4", "rwgt_5"]);
         assert!(names(&[Some("1002")]).is_none());

@@ -113,7 +113,7 @@ fn parse(text: &str, path: &Path, original: &str) -> Result<Commands> {
     match commands.weights.is_empty() {
         true => Err(Error::Card {
             path: path.into(),
-            what: "there is no `launch` in it, so no weight is asked for".into(),
+            what: "there is no `launch` in it, so no weight is requested".into(),
         }),
         false => Ok(commands),
     }

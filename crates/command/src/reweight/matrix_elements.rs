@@ -162,7 +162,7 @@ impl MatrixElements {
                 (None, Some(entry)) => {
                     let what = format!(
                         "was made with {entry}, so only weights by its helicities are right, and these are unknown, or those \
-                         of identical particles, or --helicity sum is asked for"
+                         of identical particles, or --helicity sum is requested"
                     );
                     return Err(event.error(path, &what));
                 }
@@ -346,7 +346,7 @@ impl MatrixElement {
         let nevt = tasks.len();
         // Helicity and colour flow are not used.
         let random = vec![0.5; nevt];
-        let asked = Events {
+        let requested = Events {
             momenta: &momenta,
             g_s: &g_s,
             random_helicity: &random,
@@ -363,7 +363,7 @@ impl MatrixElement {
                 helicity: &mut helicity,
                 color: &mut color,
             };
-            bridge.run(&asked, &mut answers).map_err(|error| {
+            bridge.run(&requested, &mut answers).map_err(|error| {
                 let Some(place) = error.bad_event() else {
                     return error;
                 };

@@ -109,7 +109,7 @@ fn link_table(path: &Path) -> Result<Vec<([usize; 2], String)>> {
                 return Err(Error::Fortran {
                     file: path.to_path_buf(),
                     line: source.line(i),
-                    what: format!("{name} is called for legs that cannot be told"),
+                    what: format!("{name} is called for legs that cannot be determined"),
                 });
             }
         }

@@ -397,7 +397,8 @@ impl<'l> Interpreter<'l> {
     ) -> Parsed<()> {
         let dims = frame.symbols.get(name).and_then(|s| s.dims.clone());
         let dims = dims.filter(|dims| dims.len() == subscripts.len());
-        let dims = dims.ok_or_else(|| format!("{name} is no array of so many dimensions"))?;
+        let dims =
+            dims.ok_or_else(|| format!("{name} is no array with this number of dimensions"))?;
         let first = self.location(frame, name, &[])?;
         let mut places: Vec<Vec<i64>> = vec![Vec::new()];
         for (subscript, (low, high)) in subscripts.iter().zip(dims.iter()) {

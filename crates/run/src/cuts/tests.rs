@@ -36,11 +36,11 @@ impl Seen {
     }
 
     fn cuts(&self) -> Vec<Cut> {
-        of_run_card(&self.legs(), 1000.0).0
+        from_run_card(&self.legs(), 1000.0).0
     }
 
     fn rules(&self) -> Vec<Rule> {
-        of_run_card(&self.legs(), 1000.0).1
+        from_run_card(&self.legs(), 1000.0).1
     }
 
     /// Descriptions of the windows, in order.
@@ -148,18 +148,21 @@ fn cuts_by_code_that_divide_a_matrix_element() {
     let processes = vec![vec![2, -2, 11, -11], vec![2, -2, 13, -13]];
     for entry in ["pt_min_pdg", "mxx_min_pdg"] {
         let mut of = Seen::new(&processes[0], &[(entry, "{13: 50}")]);
-        let said = format!("{entry} is not the same for 11, 13 (PDG codes)");
-        assert_eq!(differing_entry(&of.legs(), &processes), Some(said));
+        let message = format!("{entry} is not the same for 11, 13 (PDG codes)");
+        assert_eq!(differing_entry(&of.legs(), &processes), Some(message));
         of.decayed = BTreeSet::from([2, 3]);
         assert_eq!(differing_entry(&of.legs(), &processes), None);
         let same = Seen::new(&processes[0], &[(entry, "{11: 50, 13: 50, 15: 60}")]);
         assert_eq!(differing_entry(&same.legs(), &processes), None);
     }
-    let said = "mxx_only_part_antipart is not the same for 11, 13 (PDG codes)";
+    let message = "mxx_only_part_antipart is not the same for 11, 13 (PDG codes)";
     // Without a value of its own, a code has that of `default`, which is False.
-    for (value, said) in [("{11: True}", Some(said)), ("{11: False}", None)] {
+    for (value, message) in [("{11: True}", Some(message)), ("{11: False}", None)] {
         let pairs = Seen::new(&processes[0], &[("mxx_only_part_antipart", value)]);
-        assert_eq!(differing_entry(&pairs.legs(), &processes).as_deref(), said);
+        assert_eq!(
+            differing_entry(&pairs.legs(), &processes).as_deref(),
+            message
+        );
     }
 }
 
@@ -170,9 +173,9 @@ fn cuts_by_code_of_no_particle_are_told() {
         ("eta_max_pdg", "{6: 2, 25: 3}"),
         ("mxx_only_part_antipart", pairs),
     ]);
-    let said = unused(&card, &BTreeSet::from([6, 24])).unwrap();
+    let message = unused(&card, &BTreeSet::from([6, 24])).unwrap();
     let begin = "eta_max_pdg (25), mxx_only_part_antipart (23) of the run card cuts nothing: no";
-    assert!(said.starts_with(begin), "{said}");
+    assert!(message.starts_with(begin), "{message}");
     assert_eq!(unused(&card, &BTreeSet::from([6, 23, 25])), None);
 }
 
@@ -447,10 +450,10 @@ fn emissions_of_a_shower() {
     }
     for pdg in [[21, 4, 23, 4], [21, 21, 5, -5]] {
         of.pdg = pdg.to_vec();
-        let said = legs(&of).unwrap_err().to_string();
+        let message = legs(&of).unwrap_err().to_string();
         assert!(
-            said.contains("(PDG code) is a heavy quark by itself"),
-            "{said}"
+            message.contains("(PDG code) is a heavy quark by itself"),
+            "{message}"
         );
     }
     of.pdg = vec![21, 21, 21, 21];

@@ -84,8 +84,8 @@ fn judged(
 fn masses_below_the_densities() {
     let open = [("ptl", "0"), ("drll", "0"), ("pta", "0"), ("draa", "0")];
     let (added, notices) = judged("u u~ > vl vl~", Some(&open), 1e-8).unwrap();
-    let said = "2 -2 12 -12 (PDG codes): masses below 0.8 GeV are left out, for which the densities have no x";
-    assert_eq!(notices, [said]);
+    let message = "2 -2 12 -12 (PDG codes): masses below 0.8 GeV are left out, for which the densities have no x";
+    assert_eq!(notices, [message]);
     let [window] = &added[..] else {
         panic!("one window")
     };
@@ -132,7 +132,7 @@ fn masses_below_the_densities() {
 fn scales_that_are_fixed_are_known() {
     let element = &elements("u u~ > t t~", &[])[0];
     let (grid_range, alpha_s) = (grid_range(1e-9), alpha_s());
-    let said = |scale: Scale, cuts: Option<&[NamedCut]>| {
+    let message = |scale: Scale, cuts: Option<&[NamedCut]>| {
         let judge = PhaseSpaceCheck {
             energy: 8000.0,
             grid_range: Some(&grid_range),
@@ -148,16 +148,16 @@ fn scales_that_are_fixed_are_known() {
         factorisation,
         ..scale()
     };
-    assert_eq!(said(fixed(Some(91.0), Some([91.0; 2])), None), None);
-    let found = said(fixed(Some(2e3), None), None);
+    assert_eq!(message(fixed(Some(91.0), Some([91.0; 2])), None), None);
+    let found = message(fixed(Some(2e3), None), None);
     let wanted = "the scale of renormalisation (scale) is 2000 GeV, and the scales of alpha_s lie between 1 and 1000 GeV; take \
                   one of these";
     assert_eq!(found.as_deref(), Some(wanted));
-    let found = said(fixed(None, Some([91.0, 0.5])), None);
+    let found = message(fixed(None, Some([91.0, 0.5])), None);
     let wanted = "the scale of factorisation (dsqrt_q2fact2) is 0.5 GeV, and the densities of deep.dat lie between 1 and 10000 \
                   GeV; take one of these";
     assert_eq!(found.as_deref(), Some(wanted));
-    let found = said(fixed(None, Some([91.0, 0.5])), Some(&[])).unwrap();
+    let found = message(fixed(None, Some([91.0, 0.5])), Some(&[])).unwrap();
     assert!(
         found.starts_with("the scale of factorisation (scale) is 0.5 GeV"),
         "{found}"
@@ -166,38 +166,38 @@ fn scales_that_are_fixed_are_known() {
 
 #[test]
 fn what_events_can_be_made_of() {
-    let said = |text: &str, energy| {
+    let message = |text: &str, energy| {
         let result = check(&elements(text, &[])[0], energy);
         result.err().map(|error| error.to_string())
     };
-    assert_eq!(said("u u~ > t t~", 346.01), None);
+    assert_eq!(message("u u~ > t t~", 346.01), None);
     let heavy = "346 GeV are less than the masses of the process need; raise the energy (of a run card ebeam1 and ebeam2)";
-    assert_eq!(said("u u~ > t t~", 346.0).as_deref(), Some(heavy));
+    assert_eq!(message("u u~ > t t~", 346.0).as_deref(), Some(heavy));
     let decay = "events are generated for two particles that come in and one or more that go out; ";
-    assert!(said("t > b w+", 1000.0).unwrap().starts_with(decay));
+    assert!(message("t > b w+", 1000.0).unwrap().starts_with(decay));
 }
 
 #[test]
 fn neutrinos_come_in_with_one_helicity() {
-    let said = |text: &str| {
+    let message = |text: &str| {
         let result = check_neutrinos(&elements(text, &[])[0], text);
         result.err().map(|error| error.to_string())
     };
     let wanted = "e- vm > mu- ve: particle 2 that comes in (14, PDG code) has two helicities there, over which |M|^2 is \
                   averaged, and neutrinos have one; write {L} after its name, as in `vm{L} e- > mu- ve`";
-    assert_eq!(said("e- vm > mu- ve").as_deref(), Some(wanted));
+    assert_eq!(message("e- vm > mu- ve").as_deref(), Some(wanted));
     assert!(
-        said("vm~ e+ > mu+ ve~")
+        message("vm~ e+ > mu+ ve~")
             .unwrap()
             .contains("(-14, PDG code)")
     );
     assert!(
-        said("vm~ e+ > mu+ ve~")
+        message("vm~ e+ > mu+ ve~")
             .unwrap()
             .contains("write {R} after")
     );
-    assert_eq!(said("vm{L} e- > mu- ve"), None);
-    assert_eq!(said("e+ e- > ve ve~"), None);
+    assert_eq!(message("vm{L} e- > mu- ve"), None);
+    assert_eq!(message("e+ e- > ve ve~"), None);
 }
 
 #[test]
@@ -211,10 +211,10 @@ fn flavours_that_matching_needs_as_jets() {
     element.described.flavors[0]
         .options
         .push(vec![2, -2, 3, -3]);
-    let said = check_flavors(&element, 4, "card").unwrap_err().to_string();
+    let message = check_flavors(&element, 4, "card").unwrap_err().to_string();
     let wanted = "card: maxjetflavor = 4 divides the flavours of leg 3 of 2 -2 5 -5 (PDG codes), 3, 5, into jets and others; \
                   matching (ickkw = 1) needs all of them as jets; set maxjetflavor to 5";
-    assert_eq!(said, wanted);
+    assert_eq!(message, wanted);
     assert!(check_flavors(&element, 5, "card").is_ok());
 }
 
@@ -224,31 +224,31 @@ fn what_comes_in() {
         grid(),
         BeamDensities::Photons(mebridge_densities::Radiator::Electron),
     );
-    let said = |text: &str, incoming: Incoming| {
+    let message = |text: &str, incoming: Incoming| {
         let result = incoming.check(&elements(text, &[]));
         result.err().map(|error| error.to_string())
     };
     let partons = protons(None);
-    assert_eq!(said("e+ e- > mu+ mu-", partons), None);
+    assert_eq!(message("e+ e- > mu+ mu-", partons), None);
     let several = Some("a process with several partons that come in needs parton densities: pdf=");
-    assert_eq!(said("p p > mu+ mu-", partons).as_deref(), several);
+    assert_eq!(message("p p > mu+ mu-", partons).as_deref(), several);
     let alone = Some(
         "a particle that goes out alone has the energy of its mass: its events need parton densities",
     );
-    assert_eq!(said("b b~ > h", partons).as_deref(), alone);
-    assert_eq!(said("p p > mu+ mu-", protons(Some(&grid))), None);
+    assert_eq!(message("b b~ > h", partons).as_deref(), alone);
+    assert_eq!(message("p p > mu+ mu-", protons(Some(&grid))), None);
     let beside = |other, photons| Incoming {
         other: Some(other),
         photons,
         ..protons(Some(&grid))
     };
-    assert_eq!(said("e- p > e- j", beside(0, 0)), None);
+    assert_eq!(message("e- p > e- j", beside(0, 0)), None);
     let mixed = "beam 2 is one particle (lpp2), and the process has several there, or in both beams: -4, -3, -2, -1, 1, 2, 3, 4 \
                  (PDG codes); name one particle";
-    assert_eq!(said("e- p > e- j", beside(1, 0)).as_deref(), Some(mixed));
+    assert_eq!(message("e- p > e- j", beside(1, 0)).as_deref(), Some(mixed));
     let none = "beam 1 radiates photons (lpp1 = -3), and the process has none there";
-    assert_eq!(said("e- p > e- j", beside(0, -3)).as_deref(), Some(none));
-    assert_eq!(said("a u > u g", beside(0, -3)), None);
+    assert_eq!(message("e- p > e- j", beside(0, -3)).as_deref(), Some(none));
+    assert_eq!(message("a u > u g", beside(0, -3)), None);
 
     let hadron = |anti| BeamRequest::Hadron {
         densities: "deep.dat".into(),

@@ -305,7 +305,7 @@ fn normalization(
         (Norm::Unity, far(absolute / count, 1.0)),
         (Norm::Sum, far(sum, cross_section)),
     ];
-    let said = card.get("event_norm").map(|entry| Norm::of_card(entry));
+    let said = card.get("event_norm").map(|entry| Norm::from_card(entry));
     let least = |one: &&(Norm, f64), other: &&(Norm, f64)| one.1.total_cmp(&other.1);
     let (nearest, distance) = *choices.iter().min_by(least).expect("three of them");
     let may_be = |(kind, of): &&(Norm, f64)| Some(*kind) == said && *of <= distance + FAR;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::cuts::{Legs, of_run_card};
+use crate::cuts::{Legs, from_run_card};
 use crate::load::load_process;
 use crate::run_card::RunCard;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub(crate) fn cuts_of_card(element: &Element, entries: &[(&str, &str)]) -> Vec<C
         decayed: &BTreeSet::new(),
         card: &card,
     };
-    of_run_card(&legs, 1000.0).0
+    from_run_card(&legs, 1000.0).0
 }
 
 const OPEN: [(&str, &str); 8] = [

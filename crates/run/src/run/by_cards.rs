@@ -127,7 +127,7 @@ impl CardRun<'_> {
     /// Makes events of two colliding beams.
     fn collide(&self, observer: &mut dyn Observer) -> Result<RunResult> {
         let Session { spec, events, .. } = self.session;
-        let plan = RunPlan::of_cards(self.cards, spec)?;
+        let plan = RunPlan::from_cards(self.cards, spec)?;
         overweight::check(spec.overweight_rule, is_biased(&plan, observer))?;
         for notice in &plan.notices {
             observer.notice(notice);
@@ -162,7 +162,7 @@ impl CardRun<'_> {
                     .as_ref()
                     .map(|(name, _)| (&**name, found.cut[0], found.cut[1])),
             },
-            spectra: Spectra::of_rounds(&found.rounds)?,
+            spectra: Spectra::from_rounds(&found.rounds)?,
             settings: self.settings(&head, conditions, &found)?,
         };
         let made = self.write(&head, found, &report, &arguments, observer)?;
@@ -276,7 +276,7 @@ impl CardRun<'_> {
                 names: Vec::new(),
                 numbers,
             },
-            norm: Norm::of_card(cards.run_card.text("event_norm")),
+            norm: Norm::from_card(cards.run_card.text("event_norm")),
             generator: generator(&cards.source.origin()),
             header: String::new(),
             cards: Some(texts),
@@ -294,7 +294,7 @@ impl CardRun<'_> {
                 biased: None,
                 cut: None,
             },
-            spectra: Spectra::of_rounds(&found.rounds)?,
+            spectra: Spectra::from_rounds(&found.rounds)?,
             settings: self.settings(&head, plan.conditions, &found)?,
         };
         let mut arguments = cards.source.arguments();

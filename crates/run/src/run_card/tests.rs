@@ -143,7 +143,7 @@ fn what_stands_for_both_beams_and_for_one() {
         last: "nn23lo".to_owned(),
         before: "cteq6l1 (pdlabel2)".to_owned(),
     };
-    for (lines, wanted, told) in [
+    for (lines, wanted, report) in [
         ([both, one, two], "cteq6l1", vec![]),
         ([one, two, both], "nn23lo", vec![repeated]),
     ] {
@@ -151,7 +151,7 @@ fn what_stands_for_both_beams_and_for_one() {
         let found = read(&text, &[]).unwrap();
         assert_eq!(found.text("pdlabel1"), wanted);
         assert_eq!(found.text("pdlabel2"), wanted);
-        assert_eq!(found.repeated(), told);
+        assert_eq!(found.repeated(), report);
         // Changed values are always used.
         let found = read(&text, &[("pdlabel1", "lhapdf"), ("pdlabel2", "lhapdf")]).unwrap();
         assert_eq!(found.text("pdlabel1"), "lhapdf");
@@ -276,7 +276,7 @@ fn a_bias_is_that_of_a_module() {
         let found = bias("ptj_bias", &parameters).unwrap().unwrap();
         assert_eq!([found.target, found.power], wanted);
     }
-    for (module, parameters, said) in [
+    for (module, parameters, message) in [
         (
             "my_bias",
             none.to_owned(),
@@ -299,7 +299,7 @@ fn a_bias_is_that_of_a_module() {
         ),
     ] {
         let found = error(bias(module, &parameters));
-        assert!(found.contains(said), "{found}");
+        assert!(found.contains(message), "{found}");
     }
     let entries = [("bias_module", "ptj_bias"), ("event_norm", "unity")];
     let found = error(card(&entries).unwrap().check());
@@ -613,16 +613,16 @@ fn cards_of_cms_say_what_to_write() {
     let refused = |text: &str| error(read(text, &[]));
     let sets =
         " 'lhapdf' = pdlabel\n$DEFAULT_PDF_SETS = lhaid\n$DEFAULT_PDF_MEMBERS = reweight_PDF ! x\n";
-    let said = refused(sets);
+    let message = refused(sets);
     assert!(
-        said.contains("lhaid is $DEFAULT_PDF_SETS, which genproductions of CMS replace"),
-        "{said}"
+        message.contains("lhaid is $DEFAULT_PDF_SETS, which genproductions of CMS replace"),
+        "{message}"
     );
-    assert!(said.contains("write it there: 325300"), "{said}");
-    let said = refused(&sets.replace("$DEFAULT_PDF_SETS", "325300"));
+    assert!(message.contains("write it there: 325300"), "{message}");
+    let message = refused(&sets.replace("$DEFAULT_PDF_SETS", "325300"));
     assert!(
-        said.contains("reweight_PDF, which genproductions"),
-        "{said}"
+        message.contains("reweight_PDF, which genproductions"),
+        "{message}"
     );
-    assert!(said.contains("systematics_arguments"), "{said}");
+    assert!(message.contains("systematics_arguments"), "{message}");
 }

@@ -27,7 +27,7 @@ impl Systematics {
     ///
     /// # Errors
     /// An argument is unknown or has an invalid value; densities do not exist; or there are too many weights.
-    pub fn of_arguments(arguments: &[String], densities: &PdfMember) -> Result<Self> {
+    pub fn from_arguments(arguments: &[String], densities: &PdfMember) -> Result<Self> {
         let of = Arguments::read(arguments)?;
         let list = NamedSets::read(&of.pdf, densities)?;
         let mut all = Vec::new();

@@ -81,7 +81,7 @@ impl SampleOutput {
     fn compiled(&self, files: &str, choice: &str) -> Result<UserCode> {
         let card = card(files, choice);
         let functions = UserFunctions::find(&self.source(), &card, false)?.expect("functions");
-        let beams = Beams::of_run_card(&card, &["nn23lo1"], functions.scale())?;
+        let beams = Beams::from_run_card(&card, &["nn23lo1"], functions.scale())?;
         let process = mebridge::generate("u u~ > t t~").unwrap().remove(0);
         let element = Element::new(process, true, vec![0.0, 0.0, 173.0, 173.0], 0, 0)?;
         let source = self.source();

@@ -135,9 +135,9 @@ fn all_levels_map_alike() {
 
 #[test]
 fn what_is_no_flow_is_refused() {
-    let refused = |shape: FlowShape, parameters: Vec<f32>, said: &str| {
-        let error = Flow::new(shape, parameters).expect_err(said);
-        assert!(error.contains(said), "{error}");
+    let refused = |shape: FlowShape, parameters: Vec<f32>, message: &str| {
+        let error = Flow::new(shape, parameters).expect_err(message);
+        assert!(error.contains(message), "{error}");
     };
     let count = shape().parameters();
     refused(shape(), vec![0.0; count - 1], "parameters, not");
@@ -149,7 +149,7 @@ fn what_is_no_flow_is_refused() {
         change(&mut shape);
         shape
     };
-    for (shape, said) in [
+    for (shape, message) in [
         (
             changed(|of| of.conditions[1] = vec![true; 3]),
             "leaves some",
@@ -162,7 +162,7 @@ fn what_is_no_flow_is_refused() {
         (changed(|of| of.bins = 1), "2 to 256 bins"),
         (changed(|of| of.layers = 0), "1 to 16 layers"),
     ] {
-        refused(shape, Vec::new(), said);
+        refused(shape, Vec::new(), message);
     }
 }
 

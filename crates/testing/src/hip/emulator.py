@@ -36,7 +36,7 @@ from code_object import CodeObject, Kernel
 GPUS = {"gfx1100": ("rdna3", 32), "gfx942": ("cdna", 64)}
 REGISTERS, SCALARS = 256, 106
 MAX_SHARED = 64 << 10
-# Where shared memory and scratch stand for instructions that take any address: a kernel is told the upper half of these.
+# Where shared memory and scratch stand for instructions that take any address: a kernel receives the upper half of these.
 SHARED, PRIVATE = 1 << 45, 1 << 46
 # As long as a block may run, and most instructions of a wave before another one has its turn.
 MAX_INSTRUCTIONS, TURN = 50_000_000, 400
@@ -234,7 +234,7 @@ class Emulator:
         return Instruction(of_all, list(range(6)))
 
     def scalar(self, size: int, register: int | None = None, value: int = 0) -> Instruction:
-        """An instruction of so many bytes that sets a pair of scalar registers, or does nothing."""
+        """An instruction of this number of bytes that sets a pair of scalar registers, or does nothing."""
 
         def function(scalars: ctypes.c_uint64) -> None:
             counter = ctypes.c_uint64.from_address(scalars.value + 4 * self.emu.PC_LO_IDX)

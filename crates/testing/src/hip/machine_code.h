@@ -79,7 +79,7 @@ inline Memory &memory() {
     return all;
 }
 
-// The emulator, started at the first question. It ends when nobody can ask any more.
+// The emulator, started at the first request. It ends when its standard input is closed.
 class Emulator {
     FILE *questions = nullptr, *answers = nullptr;
 

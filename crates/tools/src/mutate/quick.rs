@@ -36,8 +36,8 @@ impl Quick {
             let text = String::from_utf8_lossy(&output.stdout);
             Ok::<_, String>(PathBuf::from(text.trim()))
         };
-        let told = ask(&["-###", "meb_objects.o", "-o", "meb_program"])?;
-        let text = String::from_utf8_lossy(&told.stderr);
+        let report = ask(&["-###", "meb_objects.o", "-o", "meb_program"])?;
+        let text = String::from_utf8_lossy(&report.stderr);
         let line = text.lines().rfind(|line| line.contains("meb_objects.o"));
         let line = line.ok_or("gfortran does not say how it links")?;
         let words = words(line);
