@@ -193,7 +193,8 @@ fn tune(way: Way) {
         let smallest = match (name.as_str(), way) {
             ("generated", _) => 32,
             ("helicity", _) => 128,
-            ("helicities", _) => *default,
+            // The work of these is not divided among any number of threads.
+            ("helicities" | "answer", _) => *default,
             _ => 64,
         };
         assert_eq!(*chosen, smallest, "{name}");
