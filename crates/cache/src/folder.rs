@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 /// The kind of a stored value, which is the extension of its file.
@@ -68,6 +69,20 @@ const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// For each folder, the number of bytes that this program may write before it lists the files again.
 static ALLOWANCE: Mutex<BTreeMap<PathBuf, u64>> = Mutex::new(BTreeMap::new());
+/// Attempts to lock it: other threads have it for less than a microsecond.
+const ATTEMPTS: usize = 1000;
+
+/// Returns the numbers of bytes; `None` if they stay locked: after a fork, by a thread that does not exist in this process.
+fn allowance() -> Option<MutexGuard<'static, BTreeMap<PathBuf, u64>>> {
+    for _ in 0..ATTEMPTS {
+        match ALLOWANCE.try_lock() {
+            Ok(numbers) => return Some(numbers),
+            Err(TryLockError::Poisoned(numbers)) => return Some(numbers.into_inner()),
+            Err(TryLockError::WouldBlock) => thread::yield_now(),
+        }
+    }
+    None
+}
 
 /// The folder of a cache, which need not exist.
 #[derive(Clone, Debug)]
@@ -158,8 +173,7 @@ impl Folder {
 
     /// Whether another `bytes` bytes certainly fit, given what this program has written since it last listed the files.
     fn has_room(&self, bytes: u64) -> bool {
-        // After a fork, the lock may be held by a thread that does not exist in this process.
-        let Ok(mut rooms) = ALLOWANCE.try_lock() else {
+        let Some(mut rooms) = allowance() else {
             return false;
         };
         let room = rooms.get_mut(&self.path).filter(|room| **room >= bytes);
@@ -197,7 +211,7 @@ impl Folder {
                 }
             }
         }
-        if let Ok(mut rooms) = ALLOWANCE.try_lock() {
+        if let Some(mut rooms) = allowance() {
             let room = self.limit.saturating_sub(bytes).min(self.limit / PART);
             rooms.insert(self.path.clone(), room);
         }
