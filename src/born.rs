@@ -9,6 +9,7 @@ use crate::process::born::{Born, ColorLink};
 use crate::process::card::Card;
 use crate::process::channels::Channels;
 use crate::process::color::ColorMatrix;
+use crate::process::frames::to_rest_of;
 use crate::process::{
     Amplitudes, Diagrams, ExternalKind, HelicitySum, LinearMap, Process, Quantity, Term,
     TermSource, Wavefunction,
@@ -348,39 +349,29 @@ fn combination(sum: &[Term], terms: &[Complex64], amplitudes: usize) -> Complex6
 /// Another event with the masses and the energy of this one: its outgoing legs are turned in the rest frame of the incoming
 /// ones, for each `number` otherwise. `momenta` are `[leg][E, x, y, z]`.
 pub fn turned(process: &Process, momenta: &[f64], number: u32) -> Vec<f64> {
-    let incoming = process.legs.iter().map(|leg| leg.incoming);
-    let mut total = [0.0; 4];
-    for (p, _) in momenta
-        .chunks_exact(4)
-        .zip(incoming.clone())
-        .filter(|(_, i)| *i)
-    {
-        total = std::array::from_fn(|i| total[i] + p[i]);
-    }
-    let [energy, way @ ..] = total;
-    let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-    let mass = (energy * energy - dot(way, way)).sqrt();
+    let mut turned = momenta.as_chunks().0.to_vec();
+    let incoming = |leg: &usize| process.legs[*leg].incoming;
+    let beams: Vec<usize> = (0..turned.len()).filter(incoming).collect();
+    to_rest_of(&mut turned, &beams);
     // About an axis that is no direction of a coordinate, by no fraction of a full turn.
     let axis = [1.0, 2.0, 3.0].map(|x: f64| x / 14.0f64.sqrt());
     let (sine, cosine) = (2.4 * f64::from(number)).sin_cos();
-    let mut turned = Vec::with_capacity(momenta.len());
-    for (p, incoming) in momenta.chunks_exact(4).zip(incoming) {
-        let (e, p) = (p[0], [p[1], p[2], p[3]]);
-        let at_rest = (e * energy - dot(p, way)) / mass;
-        let back = (e + at_rest) / (energy + mass);
-        let p: [f64; 3] = std::array::from_fn(|i| p[i] - back * way[i]);
-        let along = dot(p, axis) * (1.0 - cosine);
-        let cross = |i: usize| {
-            let (j, k) = ((i + 1) % 3, (i + 2) % 3);
-            axis[j] * p[k] - axis[k] * p[j]
-        };
-        turned.push(at_rest);
-        turned.extend((0..3).map(|i| match incoming {
-            true => p[i],
-            false => cosine * p[i] + sine * cross(i) + along * axis[i],
-        }));
+    for (p, leg) in turned.iter_mut().zip(&process.legs) {
+        if leg.incoming {
+            continue;
+        }
+        let [e, x, y, z] = *p;
+        let along = (x * axis[0] + y * axis[1] + z * axis[2]) * (1.0 - cosine);
+        let across = [
+            axis[1] * z - axis[2] * y,
+            axis[2] * x - axis[0] * z,
+            axis[0] * y - axis[1] * x,
+        ];
+        let way: [f64; 3] =
+            std::array::from_fn(|i| cosine * [x, y, z][i] + sine * across[i] + along * axis[i]);
+        *p = [e, way[0], way[1], way[2]];
     }
-    turned
+    turned.into_flattened()
 }
 
 /// The process whose JAMPs are the amplitudes of this one, in their order (`AMP`, of which `born.f` keeps those of all

@@ -682,18 +682,18 @@ fn a_directory_is_found_as_madevent_runs() {
     let ended = run_in(elsewhere.path(), "create", &named);
     ended.went_well();
     // One line reports what is used.
-    let error: Vec<_> = ended
+    let reports: Vec<_> = ended
         .err
         .lines()
         .filter(|l| l.starts_with("mebridge: version "))
         .collect();
-    assert_eq!(error.len(), 1, "{}", ended.err);
+    assert_eq!(reports.len(), 1, "{}", ended.err);
     for piece in [
         p.to_str().unwrap(),
         "Cards/param_card.dat",
         "double precision",
     ] {
-        assert!(error[0].contains(piece), "{}", error[0]);
+        assert!(reports[0].contains(piece), "{}", reports[0]);
     }
 }
 
@@ -804,9 +804,9 @@ fn what_is_used_is_said_once_where_it_is_asked_for() {
     };
     assert!(lines(&[]).is_empty());
     assert!(lines(&[("VERBOSE", "0")]).is_empty());
-    let error = lines(&[("VERBOSE", "1")]);
-    let [line] = &error[..] else {
-        panic!("{error:?}");
+    let reports = lines(&[("VERBOSE", "1")]);
+    let [line] = &reports[..] else {
+        panic!("{reports:?}");
     };
     for piece in [
         "phi phi > phi phi",

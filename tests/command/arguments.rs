@@ -113,7 +113,7 @@ For more information, try '--help'.
 #[test]
 fn numbers_below_zero_are_judged_as_numbers() {
     let d = directory();
-    for (arguments, found) in [
+    for (arguments, expected) in [
         (
             &["check", "scalars.mebridge", "1", "--energy", "-500"][..],
             "the energy is -500 GeV",
@@ -136,7 +136,7 @@ fn numbers_below_zero_are_judged_as_numbers() {
         ),
     ] {
         let message = mebridge(d.path(), arguments).stderr;
-        assert!(message.contains(found), "{arguments:?}: {message}");
+        assert!(message.contains(expected), "{arguments:?}: {message}");
         assert!(!message.contains("unexpected argument"), "{message}");
     }
 }
@@ -160,7 +160,7 @@ fn an_unknown_switch_in_the_environment_is_an_error() {
 fn what_is_no_folder_of_a_model_is_told() {
     let d = directory();
     std::fs::write(d.path().join("sm5.toml"), "").unwrap();
-    for (arguments, found) in [
+    for (arguments, expected) in [
         (
             ["model", "sm"],
             "mebridge: sm: there is no such folder; those of MG5aMC's models are",
@@ -171,7 +171,7 @@ fn what_is_no_folder_of_a_model_is_told() {
         ),
     ] {
         let message = mebridge(d.path(), &arguments).failed(1).to_owned();
-        assert!(message.starts_with(found), "{message}");
+        assert!(message.starts_with(expected), "{message}");
     }
 }
 

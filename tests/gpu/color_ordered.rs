@@ -158,13 +158,11 @@ fn compare(gpu: &Gpu, process: &Process, nevt: usize, generated: bool) -> Vec<St
         (Precision::Mixed, 1e-4),
         (Precision::Float, 1e-2),
     ] {
-        let mut switches = Switches {
+        let switches = Switches {
             precision,
+            gpu_group: if generated { None } else { Some(0) },
             ..gpu.switches()
         };
-        if generated {
-            switches.gpu_group = None;
-        }
         let mut on_gpu = bridge(process, &switches);
         for (ask, right) in &right {
             if generated {

@@ -69,7 +69,7 @@ const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// For each folder, the number of bytes that this program may write before it lists the files again.
 static ALLOWANCE: Mutex<BTreeMap<PathBuf, u64>> = Mutex::new(BTreeMap::new());
-/// Attempts to lock it: other threads have it for less than a microsecond.
+/// Attempts to lock it: other threads have it for one look-up.
 const ATTEMPTS: usize = 1000;
 
 /// Returns the numbers of bytes; `None` if they stay locked: after a fork, by a thread that does not exist in this process.

@@ -49,9 +49,6 @@ pub struct LinkedBorn {
     event: Vec<f64>,
     /// The rows of the helicity table that they contain.
     good: Vec<bool>,
-    /// What `good` was made of, see [`LinkedBorn::count`]; empty if it was not.
-    goodhel: Vec<i32>,
-    skip: usize,
     /// Real and imaginary parts of the complex Borns of that event that were requested.
     complex: Vec<Option<[f64; 2]>>,
 }
@@ -96,30 +93,23 @@ impl LinkedBorn {
             sums,
             event: Vec::new(),
             good: Vec::new(),
-            goodhel: Vec::new(),
-            skip: 0,
             complex: Vec::new(),
         }
     }
 
     /// Sets which rows of the helicity table count: those that are `goodhel`, and those of which the row `skip` rows away
-    /// is. Most calls repeat the last one.
+    /// is.
     pub fn count(&mut self, goodhel: &[i32], skip: usize) {
-        if self.goodhel == goodhel && self.skip == skip {
-            return;
-        }
         let is_good = |row: usize| goodhel.get(row).is_some_and(|&good| good != 0);
         let counts = |row: usize| {
             is_good(row) || is_good(row + skip) || row.checked_sub(skip).is_some_and(is_good)
         };
-        let good: Vec<bool> = (0..goodhel.len()).map(counts).collect();
-        if good != self.good {
+        let good = (0..goodhel.len()).map(counts);
+        // Most calls repeat the last one.
+        if !good.clone().eq(self.good.iter().copied()) {
             self.event.clear();
-            self.good = good;
+            self.good = good.collect();
         }
-        self.goodhel.clear();
-        self.goodhel.extend_from_slice(goodhel);
-        self.skip = skip;
     }
 
     /// Returns whether a row counts.

@@ -10,8 +10,8 @@
 
 use super::level_schedule::LevelSchedule;
 use mebridge_plan::binding::Binding;
-use mebridge_plan::{Plan, compile, recursion};
-use mebridge_process::{ExternalKind, Process, Wavefunction};
+use mebridge_plan::{Plan, RecursionKind, compile, recursion};
+use mebridge_process::Process;
 use rustc_hash::FxHashMap as HashMap;
 
 /// The subsets of helicities, with the plan that they share.
@@ -69,26 +69,25 @@ impl SubsetChoice {
 }
 
 impl HelicitySplit {
-    /// Returns the division with the least work among those with at most `limit` multiply-adds per subset.
+    /// Returns the division with the least work among those with at most `limit` multiply-adds per subset, by diagrams or by
+    /// the kind of recursion of the whole.
     pub fn best(
         process: &Process,
         binding: &Binding,
         good: &[u32],
-        recursive: bool,
+        recursion: Option<RecursionKind>,
         limit: usize,
     ) -> Option<HelicitySplit> {
         // Fermions first: one of them is the root of a recursion.
-        let mut spinor = vec![false; process.legs.len()];
-        for wavefunction in &process.wavefunctions {
-            if let Wavefunction::External(external) = wavefunction {
-                let kinds = [ExternalKind::FermionIn, ExternalKind::FermionOut];
-                spinor[external.leg as usize] |= kinds.contains(&external.kind);
-            }
-        }
+        let fermions = process.fermions();
         let mut legs: Vec<usize> = (0..process.legs.len()).collect();
-        legs.sort_by_key(|&leg| (!spinor[leg], process.legs[leg].incoming, leg));
+        legs.sort_by_key(|&leg| (fermions >> leg & 1 == 0, process.legs[leg].incoming, leg));
+        let least = match recursion {
+            Some(kind) if kind.chiral => fermions.count_ones() as usize,
+            _ => 0,
+        };
         let mut best: Option<HelicitySplit> = None;
-        for free in 0..legs.len() {
+        for free in least..legs.len() {
             let mut fixed = vec![true; legs.len()];
             for &leg in &legs[..free] {
                 fixed[leg] = false;
@@ -100,18 +99,13 @@ impl HelicitySplit {
                 .iter()
                 .map(|&place| good[place as usize])
                 .collect();
-            let plan = match recursive {
-                true => recursion::compile(process, binding, &own),
-                false => compile(process, binding, &own).ok(),
+            let plan = match recursion {
+                Some(_) => recursion::compile(process, binding, &own),
+                None => compile(process, binding, &own).ok(),
             };
             let Some(plan) = plan else {
                 continue;
             };
-            let recursion = plan.operations().recursion;
-            let chiral = recursion.is_some_and(|kind| kind.chiral);
-            if chiral && legs[free..].iter().any(|&leg| spinor[leg]) {
-                continue;
-            }
             if plan.count.multiply_adds > limit {
                 break;
             }
@@ -146,12 +140,14 @@ mod tests {
         let card = process.model.default_card();
         let binding = Binding::new(&process.model, &card).expect(text);
         let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
-        let split =
-            |recursive, limit| HelicitySplit::best(&process, &binding, &all, recursive, limit);
-        let whole = split(true, usize::MAX).expect("a recursion");
+        let recursion = recursion::compile(&process, &binding, &all).expect(text);
+        let kind = recursion.operations().recursion;
+        assert!(kind.is_some_and(|kind| kind.chiral));
+        let split = |kind, limit| HelicitySplit::best(&process, &binding, &all, kind, limit);
+        let whole = split(kind, usize::MAX).expect("a recursion");
         let most = whole.plan.count.multiply_adds;
-        assert!(split(true, most - 1).is_none());
-        assert!(split(false, most - 1).is_some());
+        assert!(split(kind, most - 1).is_none());
+        assert!(split(None, most - 1).is_some());
         // Legs 0 to 3 are fermions.
         assert!(whole.fixed[..4].iter().all(|fixed| !fixed));
     }

@@ -203,9 +203,9 @@ impl GpuTables {
     }
 }
 
-/// Task of a call of `SamplerGpus::run`.
+/// What the points of a call of `SamplerGpus::run` are for.
 #[derive(Clone, Copy)]
-enum Asked<'a> {
+enum Purpose<'a> {
     /// Compute training sums; in a trial, also return points.
     Learn { trial: bool },
     /// Draw events, with the threshold weight of each source.
@@ -273,7 +273,7 @@ impl SamplerGpus {
         &mut self,
         integrand: &Integrand,
         blocks: &'a [Block<'a>],
-        requested: Asked,
+        purpose: Purpose,
         take: &mut dyn FnMut(Sizes, &LaunchSlot, &Launch<'a>),
     ) -> Result<()> {
         if !(blocks.iter()).all(|block| matches!(block.numbers, GridInput::Random)) {
@@ -299,13 +299,13 @@ impl SamplerGpus {
         for step in 0..launches.len() + apart(3) {
             let at = |stage: usize| launches.get(step.checked_sub(apart(stage))?);
             if let Some(launch) = at(0) {
-                self.gpus[launch.gpu].make(launch, &self.tables, integrand, requested)?;
+                self.gpus[launch.gpu].make(launch, &self.tables, integrand, purpose)?;
             }
             if let Some(launch) = at(1) {
-                self.gpus[launch.gpu].weigh(launch, &self.tables, requested)?;
+                self.gpus[launch.gpu].weigh(launch, &self.tables, purpose)?;
             }
             if let Some(launch) = at(2) {
-                self.gpus[launch.gpu].fetch(launch, &self.tables, requested)?;
+                self.gpus[launch.gpu].fetch(launch, &self.tables, purpose)?;
             }
             if let Some(launch) = at(3) {
                 let gpu = &self.gpus[launch.gpu];
@@ -400,12 +400,12 @@ impl Gpu {
         self.integrand.as_ref().ok_or_else(not_set)
     }
 
-    fn arguments(&self, launch: &Launch, requested: Asked) -> Result<HarvestArguments> {
+    fn arguments(&self, launch: &Launch, purpose: Purpose) -> Result<HarvestArguments> {
         let of = self.integrand()?;
-        let (draws, most_tried) = match requested {
-            Asked::Learn { trial: true } => (0, leave_out::POINTS as u32),
-            Asked::Learn { trial: false } => (0, 0),
-            Asked::Draw { .. } => (1, 0),
+        let (draws, most_tried) = match purpose {
+            Purpose::Learn { trial: true } => (0, leave_out::POINTS as u32),
+            Purpose::Learn { trial: false } => (0, 0),
+            Purpose::Draw { .. } => (1, 0),
         };
         Ok(HarvestArguments {
             draws,
@@ -426,9 +426,9 @@ impl Gpu {
         launch: &Launch,
         tables: &GpuTables,
         integrand: &Integrand,
-        requested: Asked,
+        purpose: Purpose,
     ) -> Result<()> {
-        let arguments = self.arguments(launch, requested)?;
+        let arguments = self.arguments(launch, purpose)?;
         let slot = &mut self.slots[launch.slot];
         let mut heads = Vec::new();
         for (number, run) in launch.runs.iter().enumerate() {
@@ -442,9 +442,9 @@ impl Gpu {
         for run in &launch.runs {
             let source = &integrand.sources[run.source];
             let head = RunHead {
-                threshold: match requested {
-                    Asked::Learn { .. } => 0.0,
-                    Asked::Draw { thresholds } => thresholds[run.source],
+                threshold: match purpose {
+                    Purpose::Learn { .. } => 0.0,
+                    Purpose::Draw { thresholds } => thresholds[run.source],
                 },
                 first: run.first as u32,
                 count: run.count as u32,
@@ -480,8 +480,8 @@ impl Gpu {
     }
 
     /// Evaluates |M|^2, the weights, and the sums over weights.
-    fn weigh(&mut self, launch: &Launch, tables: &GpuTables, requested: Asked) -> Result<()> {
-        let arguments = self.arguments(launch, requested)?;
+    fn weigh(&mut self, launch: &Launch, tables: &GpuTables, purpose: Purpose) -> Result<()> {
+        let arguments = self.arguments(launch, purpose)?;
         let (sizes, runs) = (tables.sizes, launch.runs.len());
         let slot = &self.slots[launch.slot];
         let stream = &slot.stream;
@@ -530,11 +530,11 @@ impl Gpu {
         // SAFETY: the arrays belong to the slot, and points and |M|^2 are written earlier in the stream.
         unsafe {
             kernels.weigh(stream, &arguments, runs)?;
-            match requested {
-                Asked::Learn { .. } => {
+            match purpose {
+                Purpose::Learn { .. } => {
                     kernels.learn(stream, &arguments, runs, sizes.most_elements > 1)?;
                 }
-                Asked::Draw { .. } => kernels.draw(stream, &arguments)?,
+                Purpose::Draw { .. } => kernels.draw(stream, &arguments)?,
             }
         }
         stream.record(&slot.marks[5])?;
@@ -551,7 +551,7 @@ impl Gpu {
         download(&mut answers.largest, 8 * runs, arguments.largest)?;
         let spectra = 16 * unweight::BINS * runs;
         download(&mut answers.spectra, spectra, arguments.spectra)?;
-        if let Asked::Learn { trial } = requested {
+        if let Purpose::Learn { trial } = purpose {
             let training = 8 * grid::BINS * sizes.dimensions * runs;
             download(&mut answers.training, training, arguments.training)?;
             let shares = 16 * sizes.most_elements * runs;
@@ -565,11 +565,11 @@ impl Gpu {
     }
 
     /// Copies events to the host, if there are any.
-    fn fetch(&mut self, launch: &Launch, tables: &GpuTables, requested: Asked) -> Result<()> {
-        if let Asked::Learn { .. } = requested {
+    fn fetch(&mut self, launch: &Launch, tables: &GpuTables, purpose: Purpose) -> Result<()> {
+        if let Purpose::Learn { .. } = purpose {
             return Ok(());
         }
-        let arguments = self.arguments(launch, requested)?;
+        let arguments = self.arguments(launch, purpose)?;
         let slot = &mut self.slots[launch.slot];
         slot.answers.events = None;
         slot.stream.synchronize()?;
@@ -852,10 +852,10 @@ impl Weigh for SamplerGpus {
         trial: bool,
         take: &mut dyn FnMut(usize, &TrainingData),
     ) -> std::result::Result<(), Failure> {
-        let requested = Asked::Learn { trial };
+        let purpose = Purpose::Learn { trial };
         let threads = self.threads;
         let points = leave_out::points_to_keep(integrand, trial);
-        self.run(integrand, blocks, requested, &mut |sizes, slot, launch| {
+        self.run(integrand, blocks, purpose, &mut |sizes, slot, launch| {
             let sums: Vec<_> = sums(&slot.answers.sums, launch.blocks.len()).collect();
             let all = parallel::map_large(threads, launch.runs.len(), |number| {
                 taught(integrand, sizes, slot, launch, number, &sums, &points)
@@ -874,7 +874,7 @@ impl Weigh for SamplerGpus {
         thresholds: &[f64],
         take: &mut dyn FnMut(DrawnEvents),
     ) -> std::result::Result<(), Failure> {
-        let requested = Asked::Draw { thresholds };
+        let purpose = Purpose::Draw { thresholds };
         let threads = self.threads;
         let bytes = 8 * (EVENT_HEAD + self.tables.sizes.rows);
         let mut seconds = 0.0;
@@ -883,7 +883,7 @@ impl Weigh for SamplerGpus {
             // Events are read while GPUs evaluate the next points.
             let gpus = &mut *self;
             let weigh = move || {
-                gpus.run(integrand, blocks, requested, &mut |_, slot, launch| {
+                gpus.run(integrand, blocks, purpose, &mut |_, slot, launch| {
                     // The reading thread may have panicked; the panic is propagated.
                     let _ = found.send(Found::new(slot, launch));
                 })

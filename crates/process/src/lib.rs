@@ -25,6 +25,7 @@ pub mod example;
 pub mod export;
 pub mod external;
 pub mod file;
+pub mod frames;
 pub mod leading_color;
 pub mod legs;
 pub mod lorentz;
@@ -203,6 +204,19 @@ impl Process {
             leg.pdg = 0;
         }
         process
+    }
+
+    /// The external legs of spin 1/2, one bit each.
+    pub fn fermions(&self) -> u64 {
+        let bit = |w: &Wavefunction| match w {
+            Wavefunction::External(e)
+                if matches!(e.kind, ExternalKind::FermionIn | ExternalKind::FermionOut) =>
+            {
+                1 << e.leg
+            }
+            _ => 0,
+        };
+        self.wavefunctions.iter().map(bit).fold(0, |a, b| a | b)
     }
 
     /// The process in its colour-ordered form only, without diagrams and their channels; `None` if it has no such form.

@@ -435,7 +435,9 @@ fn shares_find_what_they_have_in_common() {
     let card = process.model.default_card();
     let binding = Binding::new(&process.model, &card).expect("binding");
     let good: Vec<u32> = (0..process.helicities.len() as u32).collect();
-    let subsets = HelicitySplit::best(&process, &binding, &good, true, 1000).expect("subsets");
+    let recursion = recursion::compile(&process, &binding, &good).expect("recursion");
+    let kind = recursion.operations().recursion;
+    let subsets = HelicitySplit::best(&process, &binding, &good, kind, 1000).expect("subsets");
     assert!(subsets.order.len() > 1 && subsets.fixed.iter().filter(|f| **f).count() > 1);
     let split = BlockDiagonal::of_process(&process, false);
     let allowed = process.channels.allowed_flows();

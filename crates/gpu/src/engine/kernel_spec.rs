@@ -81,7 +81,7 @@ impl KernelSpec {
         shape: source::CompileOptions,
         options: Options,
     ) -> Option<KernelSpec> {
-        let recursive = plan.operations().recursion.is_some();
+        let recursion = plan.operations().recursion;
         if options.most_generated == 0 {
             return None;
         }
@@ -98,7 +98,7 @@ impl KernelSpec {
                     process,
                     binding,
                     good,
-                    recursive,
+                    recursion,
                     options.most_generated,
                 )?)
             }

@@ -343,19 +343,6 @@ fn legs_beyond(process: &Process, nodes: &[Node], end: End) -> u64 {
     }
 }
 
-/// The external fermions, one bit each.
-fn fermions(process: &Process) -> u64 {
-    let bit = |w: &Wavefunction| match w {
-        Wavefunction::External(e)
-            if matches!(e.kind, ExternalKind::FermionIn | ExternalKind::FermionOut) =>
-        {
-            1 << e.leg
-        }
-        _ => 0,
-    };
-    process.wavefunctions.iter().map(bit).fold(0, |a, b| a | b)
-}
-
 /// The size of a set of legs: two for each, and one for each fermion, as the helicities of both ends of a line are
 /// mostly the same.
 pub fn size(legs: u64, fermions: u64) -> u32 {
@@ -640,7 +627,7 @@ impl Forest {
         nodes: &[Node],
         cut: DiagramCut,
     ) -> Option<Combination<Branch>> {
-        let fermions = fermions(process);
+        let fermions = process.fermions();
         let all = (1u64 << process.legs.len()) - 1;
         let (mut node, mut from) = end_of(nodes, cut.from)?;
         let to = match process.wavefunctions[cut.to as usize] {
