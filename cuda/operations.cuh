@@ -1,34 +1,49 @@
 // Operations of variable length, in the format of the tables (crates/gpu/src/level_schedule.rs).
 //
-// `execute_K(op, m, numbers)` does the operation of kind K whose operands begin at `op` in the memory
-// `m` of an event; `numbers` are the constants that operands name. `execute_indexed_K(op, m, waves, r)` does
-// one of a helicity: wavefunctions are looked up in `waves`, results go to the workspace `r`. Those of
-// kernels of fixed length are generated, see crates/gpu/src/source.rs.
+// `execute_K(op, m, r, numbers)` does the operation of kind K whose operands begin at `op` in the memory
+// `m` of an event; its result goes to `r`, the same memory or another; `numbers` are the constants that operands name.
+// `execute_indexed_K(op, m, waves, r)` does one of a helicity: wavefunctions are looked up in `waves`, results go to the
+// workspace `r`. Those of kernels of fixed length are generated, see crates/gpu/src/source.rs.
+
+#define EXECUTE(KIND)                          \
+    template <class Operands, class Results> \
+    DEVICE void execute_##KIND(Operands op, Memory m, Results r, const Real *numbers)
+
+/// Operands of which the first are known to the compiler.
+template <unsigned... KNOWN> struct KnownHead {
+    const unsigned *at;
+
+    DEVICE unsigned operator[](unsigned i) const {
+        const unsigned known[] = {KNOWN...};
+        return i < sizeof...(KNOWN) ? known[i] : at[i];
+    }
+    DEVICE const unsigned *operator+(unsigned n) const { return at + n; }
+};
 
 struct Terms {
     const unsigned *next;
     DEVICE unsigned take() { return *next++; }
 };
 
-DEVICE void execute_Momentum(const unsigned *op, Memory m, const Real *) {
+EXECUTE(Momentum) {
     unsigned plus = op[0], minus = op[1];
     Momentum sum = {{0, 0, 0, 0}};
-    op += 2;
+    const unsigned *t = op + 2;
     for (unsigned i = 0; i < plus + minus; i++) {
-        Momentum p = m.momentum(*op++);
+        Momentum p = m.momentum(*t++);
         for (int k = 0; k < 4; k++) sum.p[k] = i < plus ? sum.p[k] + p.p[k] : sum.p[k] - p.p[k];
     }
-    m.put_momentum(*op, sum);
+    r.put_momentum(*t, sum);
 }
 
-DEVICE void execute_Coupling(const unsigned *op, Memory m, const Real *numbers) {
+EXECUTE(Coupling) {
     Real g = m.real(op[0]);
     unsigned count = op[1];
     Cx value = {0, 0};
     op += 2;
     for (unsigned i = 0; i < count; i++, op += 2)
         value = Cx{fused(value.re, g, numbers[op[0]]), fused(value.im, g, numbers[op[1]])};
-    m.put_complex(*op, value);
+    r.put_complex(*op, value);
 }
 
 /// 1 / (p^2 - m (m - i width)).
@@ -40,8 +55,8 @@ DEVICE Cx propagator(Momentum p, Real mass_squared, Real mass_width) {
     return Cx{re * scale, -(mass_width * scale)};
 }
 
-DEVICE void execute_Propagator(const unsigned *op, Memory m, const Real *numbers) {
-    m.put_complex(op[3], propagator(m.momentum(op[0]), numbers[op[1]], numbers[op[2]]));
+EXECUTE(Propagator) {
+    r.put_complex(op[3], propagator(m.momentum(op[0]), numbers[op[1]], numbers[op[2]]));
 }
 
 // Tolerances, in units of rounding, within which two directions are equal, a line is on its mass shell, and a
@@ -80,12 +95,12 @@ DEVICE Cx momentum_product(Momentum p, Momentum q, Real p2, Real q2) {
 /// The value of such a product.
 DEVICE Real ratio(Cx product) { return quotient(product.re, product.im); }
 
-DEVICE void execute_Square(const unsigned *op, Memory m, const Real *numbers) {
-    m.put_real(op[2], momentum_square(m.momentum(op[0]), numbers[op[1]]));
+EXECUTE(Square) {
+    r.put_real(op[2], momentum_square(m.momentum(op[0]), numbers[op[1]]));
 }
 
-DEVICE void execute_Product(const unsigned *op, Memory m, const Real *) {
-    m.put_complex(op[4], momentum_product(m.momentum(op[0]), m.momentum(op[1]), m.real(op[2]), m.real(op[3])));
+EXECUTE(Product) {
+    r.put_complex(op[4], momentum_product(m.momentum(op[0]), m.momentum(op[1]), m.real(op[2]), m.real(op[3])));
 }
 
 /// 1 / (p^2 - m^2) of a line without a width, given the terms of that and their sizes, added up, and its last product
@@ -99,7 +114,7 @@ DEVICE Cx line(Real sum, Real size, Real factor, Cx product) {
     return cx(product.im / sum, 0);
 }
 
-DEVICE void execute_Line(const unsigned *op, Memory m, const Real *numbers) {
+EXECUTE(Line) {
     Real sum = -numbers[op[0]], size = numbers[op[1]];
     const unsigned squares = op[2], count = op[3];
     op += 4;
@@ -109,22 +124,22 @@ DEVICE void execute_Line(const unsigned *op, Memory m, const Real *numbers) {
         sum = fused(factor, product, sum);
         size = fused(magnitude(factor), magnitude(product), size);
     }
-    m.put_complex(op[2], line(sum, size, numbers[op[1]], m.complex(op[0])));
+    r.put_complex(op[2], line(sum, size, numbers[op[1]], m.complex(op[0])));
 }
 
-DEVICE void execute_Factor(const unsigned *op, Memory m, const Real *numbers) {
+EXECUTE(Factor) {
     unsigned there = op[0], propagator = op[1], count = op[2];
     Cx value = {0, 0};
     op += 3;
     for (unsigned i = 0; i < count; i++, op += 3)
         value = mul_add(Cx{numbers[op[1]], numbers[op[2]]}, m.complex(op[0]), value);
     if (there) value = value * m.complex(propagator);
-    m.put_complex(*op, value);
+    r.put_complex(*op, value);
 }
 
 #define EXTERNAL(KIND, PUT, FUNCTION)                                                              \
-    DEVICE void execute_##KIND(const unsigned *op, Memory m, const Real *numbers) {                   \
-        m.PUT(op[5], FUNCTION(m.momentum(op[0]), numbers[op[1]], op[2], (int)op[3] - 8,       \
+    EXECUTE(KIND) {                                                                                \
+        r.PUT(op[5], FUNCTION(m.momentum(op[0]), numbers[op[1]], op[2], (int)op[3] - 8,       \
                                    (int)op[4] - 8));                                               \
     }
 EXTERNAL(ExternalIn, put_four, external_in)
@@ -134,16 +149,17 @@ EXTERNAL(ExternalTensor, put_sixteen, external_tensor)
 EXTERNAL(ExternalRaritaIn, put_sixteen, external_rarita_in)
 EXTERNAL(ExternalRaritaOut, put_sixteen, external_rarita_out)
 
-DEVICE void execute_ExternalScalar(const unsigned *op, Memory m, const Real *) {
-    m.put_complex(op[5], external_scalar());
+EXECUTE(ExternalScalar) {
+    r.put_complex(op[5], external_scalar());
 }
 
 const unsigned MODE_ADD = 1, MODE_BARE = 2;
 
 /// Multiplies by the factor, and stores or adds.
-DEVICE void finish(Memory m, unsigned mode, unsigned factor, Four sum, unsigned out) {
+template <class Results>
+DEVICE void finish(Memory m, Results r, unsigned mode, unsigned factor, Four sum, unsigned out) {
     Cx f = m.complex(factor);
-    m.put_four(out, mode & MODE_ADD ? times_add(f, sum, m.four(out)) : times(f, sum));
+    r.put_four(out, mode & MODE_ADD ? times_add(f, sum, r.four(out)) : times(f, sum));
 }
 
 /// Adds up the terms from `ADDED` to `SUBTRACTED`, and subtracts those from there to `END`; `TERM` adds the
@@ -154,7 +170,7 @@ DEVICE void finish(Memory m, unsigned mode, unsigned factor, Four sum, unsigned 
     for (const unsigned *t = ADDED; t < SUBTRACTED; t += LENGTH) SUM = TERM;
 
 #define SUM_FFV(KIND, TERM, PROPAGATE)                                                             \
-    DEVICE void execute_##KIND(const unsigned *op, Memory m, const Real *) {                          \
+    EXECUTE(KIND) {                                                                                \
         unsigned mode = op[0], plus = op[1], minus = op[2];                                        \
         const unsigned *added = op + 3, *subtracted = added + 2 * plus;                            \
         const unsigned *tail = subtracted + 2 * minus;                                             \
@@ -165,13 +181,13 @@ DEVICE void finish(Memory m, unsigned mode, unsigned factor, Four sum, unsigned 
     }
 SUM_FFV(SumFfv1, term_Ffv1,
         if (!(mode & MODE_BARE)) sum = propagate_out(sum, m.momentum(tail[1]), m.real(tail[2]));
-        finish(m, mode, tail[0], sum, tail[3]);)
+        finish(m, r, mode, tail[0], sum, tail[3]);)
 SUM_FFV(SumFfv2, term_Ffv2,
         if (!(mode & MODE_BARE)) sum = propagate_in(sum, m.momentum(tail[1]), m.real(tail[2]));
-        finish(m, mode, tail[0], sum, tail[3]);)
-SUM_FFV(SumFfv3, term_Ffv3, finish(m, mode, tail[0], sum, tail[1]);)
+        finish(m, r, mode, tail[0], sum, tail[3]);)
+SUM_FFV(SumFfv3, term_Ffv3, finish(m, r, mode, tail[0], sum, tail[1]);)
 
-DEVICE void execute_SumVvv1(const unsigned *op, Memory m, const Real *) {
+EXECUTE(SumVvv1) {
     unsigned mode = op[0], threes = op[1], plus = op[2], minus = op[3];
     const unsigned *t = op + 4;
     const unsigned *added = t + 4 * threes, *subtracted = added + 3 * plus;
@@ -187,24 +203,24 @@ DEVICE void execute_SumVvv1(const unsigned *op, Memory m, const Real *) {
     for (; t < added; t += 4)
         sum = term_Vvv1(m.four(t[0]), m.four(t[1]), m.momentum(t[2]), m.momentum(t[3]), sum);
     result = times_add(m.complex(tail[0]), sum, result);
-    m.put_four(tail[2], mode & MODE_ADD ? add_four(result, m.four(tail[2])) : result);
+    r.put_four(tail[2], mode & MODE_ADD ? add_four(result, r.four(tail[2])) : result);
 }
 
-DEVICE void execute_SumVvvvDiff1(const unsigned *op, Memory m, const Real *) {
+EXECUTE(SumVvvvDiff1) {
     unsigned mode = op[0], count = op[1];
     Four sum = no_four();
-    op += 2;
-    for (unsigned i = 0; i < count; i++, op += 3)
-        sum = term_VvvvDiff1(m.four(op[0]), m.four(op[1]), m.four(op[2]), sum);
-    finish(m, mode, op[0], sum, op[1]);
+    const unsigned *t = op + 2;
+    for (unsigned i = 0; i < count; i++, t += 3)
+        sum = term_VvvvDiff1(m.four(t[0]), m.four(t[1]), m.four(t[2]), sum);
+    finish(m, r, mode, t[0], sum, t[1]);
 }
 
-DEVICE void execute_SumVss1(const unsigned *op, Memory m, const Real *) {
+EXECUTE(SumVss1) {
     unsigned mode = op[0], pairs = op[1], plus = op[2], minus = op[3];
     const unsigned *t = op + 4;
     const unsigned *added = t + 3 * pairs, *subtracted = added + 3 * plus;
     const unsigned *tail = subtracted + 3 * minus;
-    Four result = mode & MODE_ADD ? m.four(tail[2]) : no_four();
+    Four result = mode & MODE_ADD ? r.four(tail[2]) : no_four();
     if (pairs) {
         Four sum = no_four();
         for (; t < added; t += 3)
@@ -217,15 +233,15 @@ DEVICE void execute_SumVss1(const unsigned *op, Memory m, const Real *) {
                    term_Vvss1(m.four(t[0]), m.complex(t[1]), m.complex(t[2]), sum))
         result = times_add(m.complex(tail[1]), sum, result);
     }
-    m.put_four(tail[2], result);
+    r.put_four(tail[2], result);
 }
 
-DEVICE void execute_ScalarVertex(const unsigned *op, Memory m, const Real *) {
+EXECUTE(ScalarVertex) {
     unsigned mode = op[0], plus = op[1], minus = op[2], more = op[3], less = op[4];
     const unsigned *added = op + 5, *subtracted = added + 2 * plus;
     const unsigned *more_added = subtracted + 2 * minus, *more_subtracted = more_added + 2 * more;
     const unsigned *tail = more_subtracted + 2 * less;
-    Cx result = mode & MODE_ADD ? m.complex(tail[2]) : Cx{0, 0};
+    Cx result = mode & MODE_ADD ? r.complex(tail[2]) : Cx{0, 0};
     if (plus + minus) {
         Cx sum = {0, 0};
         DIFFERENCE(sum, -, added, subtracted, more_added, 2,
@@ -238,65 +254,65 @@ DEVICE void execute_ScalarVertex(const unsigned *op, Memory m, const Real *) {
                    term_Vvss4(m.four(t[0]), m.four(t[1]), sum))
         result = mul_add(m.complex(tail[1]), sum, result);
     }
-    m.put_complex(tail[2], result);
+    r.put_complex(tail[2], result);
 }
 
-DEVICE void execute_SumSss1(const unsigned *op, Memory m, const Real *) {
+EXECUTE(SumSss1) {
     unsigned plus = op[0], minus = op[1];
     const unsigned *added = op + 2, *subtracted = added + 2 * plus, *tail = subtracted + 2 * minus;
     Cx sum = {0, 0};
     DIFFERENCE(sum, -, added, subtracted, tail, 2, term_Sss1(m.complex(t[0]), m.complex(t[1]), sum))
-    m.put_complex(tail[1], m.complex(tail[0]) * sum);
+    r.put_complex(tail[1], m.complex(tail[0]) * sum);
 }
 
-DEVICE void execute_Add(const unsigned *op, Memory m, const Real *) {
+EXECUTE(Add) {
     unsigned plus = op[0], minus = op[1];
     Four sum = no_four();
-    op += 2;
-    for (unsigned i = 0; i < plus; i++) sum = add_four(sum, m.four(*op++));
+    const unsigned *t = op + 2;
+    for (unsigned i = 0; i < plus; i++) sum = add_four(sum, m.four(*t++));
     if (minus) {
         Four other = no_four();
-        for (unsigned i = 0; i < minus; i++) other = add_four(other, m.four(*op++));
+        for (unsigned i = 0; i < minus; i++) other = add_four(other, m.four(*t++));
         sum = add_four(sum, negative(other));
     }
-    m.put_four(*op, sum);
+    r.put_four(*t, sum);
 }
 
-DEVICE void execute_Conjugate(const unsigned *op, Memory m, const Real *) {
-    m.put_four(op[1], Conjugate(m.four(op[0])));
+EXECUTE(Conjugate) {
+    r.put_four(op[1], Conjugate(m.four(op[0])));
 }
 
-DEVICE void execute_MinusConjugate(const unsigned *op, Memory m, const Real *) {
-    m.put_four(op[1], MinusConjugate(m.four(op[0])));
+EXECUTE(MinusConjugate) {
+    r.put_four(op[1], MinusConjugate(m.four(op[0])));
 }
 
-#define DENSITY(KIND)                                                                              \
-    DEVICE void execute_##KIND(const unsigned *op, Memory m, const Real *) {                          \
-        Matrix sum = no_matrix();                                                                  \
-        unsigned count = *op++;                                                                    \
-        for (unsigned i = 0; i < count; i++) sum = term_##KIND(m.four(*op++), sum);                \
-        m.put_matrix(*op, sum);                                                                    \
+#define DENSITY(KIND)                                                                               \
+    EXECUTE(KIND) {                                                                                 \
+        Matrix sum = no_matrix();                                                                   \
+        const unsigned *t = op + 1, *out = t + op[0];                                               \
+        while (t < out) sum = term_##KIND(m.four(*t++), sum);                                       \
+        r.put_matrix(*out, sum);                                                                    \
     }
 DENSITY(DensitySpinor)
 DENSITY(DensityVector)
 
-DEVICE void execute_DensityScalar(const unsigned *op, Memory m, const Real *) {
+EXECUTE(DensityScalar) {
     Real sum = 0;
-    unsigned count = *op++;
-    for (unsigned i = 0; i < count; i++) sum = term_DensityScalar(m.complex(*op++), sum);
-    m.put_real(*op, sum);
+    const unsigned *t = op + 1, *out = t + op[0];
+    while (t < out) sum = term_DensityScalar(m.complex(*t++), sum);
+    r.put_real(*out, sum);
 }
 
-DEVICE void execute_TraceSpinor(const unsigned *op, Memory m, const Real *) {
-    m.put_real(op[2], TraceSpinor(m.matrix(op[0]), m.matrix(op[1])));
+EXECUTE(TraceSpinor) {
+    r.put_real(op[2], TraceSpinor(m.matrix(op[0]), m.matrix(op[1])));
 }
 
-DEVICE void execute_TraceVector(const unsigned *op, Memory m, const Real *) {
-    m.put_real(op[2], TraceVector(m.matrix(op[0]), m.matrix(op[1])));
+EXECUTE(TraceVector) {
+    r.put_real(op[2], TraceVector(m.matrix(op[0]), m.matrix(op[1])));
 }
 
-DEVICE void execute_TraceScalar(const unsigned *op, Memory m, const Real *) {
-    m.put_real(op[2], TraceScalar(m.real(op[0]), m.real(op[1])));
+EXECUTE(TraceScalar) {
+    r.put_real(op[2], TraceScalar(m.real(op[0]), m.real(op[1])));
 }
 
 /// A sum of amplitudes of one helicity.

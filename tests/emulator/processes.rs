@@ -219,6 +219,64 @@ fn two_quark_lines_agree_with_the_cpu() {
     }
 }
 
+/// One kernel for all operations before amplitudes or loops gives the answers of the launches that it replaces.
+#[test]
+fn levels_in_shared_memory_are_those_of_launches() {
+    let Some(gpu) = Emulator::new(check_where_named) else {
+        return;
+    };
+    for (text, precision, by_helicity) in [
+        ("u u~ > t t~ g", Precision::Double, true),
+        ("u u~ > t t~ g", Precision::Float, true),
+        ("g g > g g g", Precision::Double, false),
+    ] {
+        let process = mebridge::generate(text).expect(text).remove(0);
+        let points = Points::new(&process);
+        let tables = Switches {
+            gpu_group: Some(0),
+            ..Switches::default()
+        };
+        let [_, mut launches] = bridges_with(&gpu, &process, precision, false, tables);
+        // Without code for subsets of helicities, which would take the place of levels.
+        let [_, mut levels] = bridges(&gpu, &process, precision, by_helicity);
+        for channels in [false, true] {
+            let all = points.events(channels && by_helicity);
+            run(&mut levels, &all);
+            levels.wait_for_compiler();
+            for nevt in [EVENTS, 1] {
+                let events = all.first(nevt);
+                let (a, b) = (run(&mut levels, &events), run(&mut launches, &events));
+                let by = worst(&a.matrix_elements, &b.matrix_elements);
+                assert!(
+                    by < if precision == Precision::Double {
+                        1e-14
+                    } else {
+                        1e-5
+                    },
+                    "{text}: {by:e}"
+                );
+                assert_eq!((a.helicity, a.color), (b.helicity, b.color), "{text}");
+            }
+            let names = |bridge: &Bridge| {
+                let kernels = bridge.kernels(channels && by_helicity).expect("kernels");
+                kernels
+                    .each
+                    .into_iter()
+                    .map(|kernel| kernel.name)
+                    .collect::<Vec<_>>()
+            };
+            let [one, many] = [names(&levels), names(&launches)];
+            let of = |start: &str| one.iter().filter(|name| name.starts_with(start)).count();
+            assert_eq!((of("levels"), of("run_")), (1, 0), "{text}: {one:?}");
+            assert_eq!(of("helicity"), usize::from(by_helicity), "{text}: {one:?}");
+            assert!(
+                many.iter().any(|name| name.starts_with("run_")),
+                "{text}: {many:?}"
+            );
+        }
+    }
+}
+
 /// Momenta of phi phi > phi phi, at most 90 events.
 fn scalars(nevt: usize) -> Vec<f64> {
     let (e, m) = (500.0f64, 125.0f64);

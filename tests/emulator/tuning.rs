@@ -194,7 +194,7 @@ fn tune(way: Way) {
             ("generated", _) => 32,
             ("helicity", _) => 128,
             // The work of these is not divided among any number of threads.
-            ("helicities" | "answer", _) => *default,
+            ("helicities" | "levels" | "answer", _) => *default,
             _ => 64,
         };
         assert_eq!(*chosen, smallest, "{name}");

@@ -47,7 +47,7 @@ mod workspace;
 pub(crate) use color_ordered::fitted;
 pub use phase::Phase;
 
-use super::arena::{DeviceArena, Uploaded};
+use super::arena::{DeviceArena, Offset, Uploaded};
 use super::color::ColorTables;
 use super::driver::{Function, Stream};
 use super::generated::Generated;
@@ -58,7 +58,7 @@ use blas::Blas;
 use clocks::Clocked;
 use color_ordered::{ArrayLoops, LoopsTables, STAGE};
 use device_layout::DeviceLayout;
-use kernel_spec::{KernelSpec, MAX_GENERATED, MAX_WHOLE};
+use kernel_spec::{GeneratedPart, KernelSpec, MAX_GENERATED, MAX_WHOLE};
 use launch::Launch;
 use mebridge_backend::Clocks;
 use mebridge_backend::trial::Trial;
@@ -79,6 +79,10 @@ use workspace::WorkspaceSize;
 /// Events per memory block for plans of loops, independent of the warp size: with more events, colour sums would not
 /// fit into the shared memory of most GPUs. For other plans, a block has one event per thread of a warp.
 const LOOPS_LANES: u32 = 32;
+
+/// Events per multiprocessor up to which one kernel computes the levels before loops. Loops read all results of the levels
+/// from memory, and launches that fill the GPU write them there faster.
+const BEFORE_LOOPS: usize = 256;
 
 /// Options of an engine.
 #[derive(Clone, Copy, Debug)]
@@ -132,6 +136,15 @@ fn not_whole() -> Error {
     }
 }
 
+/// Generated kernels that replace some of the table-driven ones.
+#[derive(Clone, Copy, Default)]
+struct PartKernels<'a> {
+    /// Replaces `helicities`.
+    helicity: Option<&'a Function>,
+    /// Replaces the launches of operations.
+    levels: Option<&'a Function>,
+}
+
 /// A plan on a GPU.
 pub struct Engine {
     /// Declared first, so that it is dropped first: it waits for pending work.
@@ -167,6 +180,8 @@ pub struct Engine {
     /// Number of JAMP2.
     color_flows: usize,
     levels: Vec<Vec<Launch>>,
+    /// Tables of the kernel that replaces these launches (`KernelSpec::levels`).
+    shared_levels: Option<Offset>,
     squares: Vec<Vec<Launch>>,
     slots: Vec<Slot>,
     /// Colour sum by a library, if used.
@@ -304,7 +319,6 @@ impl Engine {
             None => None,
         };
         let in_loops = loops.is_some();
-        let uploaded = arena.upload(&Stream::new(driver)?)?;
         let shared = if workspace.shared { workspace.bytes } else { 0 };
         // Generated code contains the colour sum, always in the precision of the amplitudes: converting JAMP to single
         // precision would cost more there than it saves.
@@ -312,7 +326,8 @@ impl Engine {
             double_color: double,
             ..shape
         };
-        let spec = match outside || in_loops {
+        let in_parts = outside || in_loops;
+        let spec = match in_parts {
             true => None,
             false => KernelSpec::new(
                 process,
@@ -322,11 +337,24 @@ impl Engine {
                 color_blocks,
                 generated,
                 options,
-            )
-            .or_else(|| {
-                KernelSpec::of_helicity(process, &plan, &tables, color_blocks, generated, options)
-            }),
+            ),
         };
+        let spec = spec.or_else(|| {
+            let shared_per_block = driver.properties().shared_per_block;
+            let of_levels = KernelSpec::of_levels(
+                process,
+                &plan,
+                &tables,
+                color_blocks,
+                generated,
+                !in_parts,
+                shared_per_block,
+            );
+            of_levels.filter(|_| options.most_generated > 0)
+        });
+        let levels = spec.as_ref().and_then(|spec| spec.levels.as_ref());
+        let shared_levels = levels.map(|levels| arena.numbers(levels.tables.iter().copied()));
+        let uploaded = arena.upload(&Stream::new(driver)?)?;
         let groups = match in_loops {
             true => 1,
             false => workspace.groups(&tables).len(),
@@ -353,6 +381,7 @@ impl Engine {
             library: library.clone(),
             binding: binding.clone(),
             vectors: spec.as_ref().map_or(0, KernelSpec::vectors),
+            shared_levels,
             spec: spec.map(Arc::new),
             blas,
             uploaded,
@@ -413,9 +442,30 @@ impl Engine {
         }
     }
 
-    /// Returns whether generated code is a kernel for one helicity.
-    fn of_helicity(&self) -> bool {
-        self.spec.as_ref().is_some_and(|spec| spec.helicity)
+    /// Returns what generated code computes.
+    fn generated_part(&self) -> GeneratedPart {
+        self.spec
+            .as_ref()
+            .map_or(GeneratedPart::Whole, |spec| spec.part)
+    }
+
+    /// Returns whether generated code is used for chunks of `events` events.
+    fn is_generated_for(&self, events: usize) -> bool {
+        let gpu = self.library.driver().properties();
+        self.loops.is_none() || events <= BEFORE_LOOPS * gpu.processors as usize
+    }
+
+    /// Returns the kernels of a helicity and of the levels, if these are what generated code consists of.
+    fn parts_of<'a>(&self, generated: Option<&'a [Function]>) -> PartKernels<'a> {
+        let (Some(spec), Some(functions)) = (&self.spec, generated) else {
+            return PartKernels::default();
+        };
+        PartKernels {
+            helicity: functions
+                .first()
+                .filter(|_| spec.part == GeneratedPart::Helicity),
+            levels: functions.last().filter(|_| spec.levels.is_some()),
+        }
     }
 
     /// Returns whether the next launches are recorded.

@@ -90,10 +90,10 @@ pub struct Generated {
 }
 
 impl Generated {
-    /// Starts to compile the kernels of a unit.
+    /// Starts to compile the kernels of units, each with the bytes of dynamic shared memory that it may request.
     pub fn begin(
         library: &Arc<ModuleCache>,
-        unit: impl FnOnce() -> Option<CompilationUnit> + Send + 'static,
+        units: impl FnOnce() -> Option<Vec<(CompilationUnit, usize)>> + Send + 'static,
     ) -> Generated {
         let state = Arc::new((Mutex::new(State::Compiling), Condvar::new()));
         let unneeded = Arc::new(AtomicBool::new(false));
@@ -103,13 +103,16 @@ impl Generated {
             let library = of;
             let function = || -> Option<Result<Arc<[Function]>>> {
                 let _slot = library.compiler_slots().take(&dropped)?;
-                let unit = unit()?;
-                let kernels = unit.kernels.iter();
-                Some(
-                    kernels
-                        .map(|name| library.function(&unit, name, 0))
-                        .collect(),
-                )
+                let units = units()?;
+                let texts: Vec<CompilationUnit> = units.iter().map(|u| u.0.clone()).collect();
+                if let Err(error) = library.load(&texts) {
+                    return Some(Err(error));
+                }
+                let kernels = units.iter().flat_map(|(unit, shared)| {
+                    let names = unit.kernels.iter();
+                    names.map(|name| library.function(unit, name, *shared))
+                });
+                Some(kernels.collect())
             };
             let function = std::panic::catch_unwind(std::panic::AssertUnwindSafe(function));
             let result = match function {

@@ -92,6 +92,13 @@ pub struct KernelRange {
     pub count: u32,
 }
 
+impl KernelRange {
+    /// Returns the operations.
+    pub fn operations(&self) -> std::ops::Range<u32> {
+        self.first..self.first + self.count
+    }
+}
+
 /// Ranges of operations that can run concurrently.
 pub type ScheduleLevel = Vec<KernelRange>;
 
@@ -131,8 +138,12 @@ pub struct LevelSchedule {
     pub numbers: Vec<f64>,
     /// Operands of all operations.
     pub operands: Vec<u32>,
+    /// What each operand is. (Addresses in workspaces are numbers.)
+    pub accesses: Vec<Access>,
     /// Start of the operands of each operation.
     pub starts: Vec<u32>,
+    /// Number of the operands of each operation.
+    pub lengths: Vec<u32>,
     /// Addresses of numbers that are the same for all events, with their values.
     pub constants: Vec<(Address, f64)>,
     /// Address of the momenta of the legs.
@@ -141,8 +152,10 @@ pub struct LevelSchedule {
     pub g: Address,
     /// Couplings that are not polynomials in G: index and address.
     pub formula_couplings: Vec<(u32, Address)>,
-    /// Operations up to the amplitudes.
+    /// Operations up to the amplitudes, or to loops.
     pub levels: Vec<ScheduleLevel>,
+    /// Whether loops follow, which may read all results of the levels.
+    pub in_loops: bool,
     /// Operations for the amplitudes of a helicity.
     pub amplitudes: ScheduleLevel,
     /// Sums that compute JAMP from the amplitudes.
@@ -164,6 +177,22 @@ struct Operation {
     level: u32,
     kind: OperationKind,
     start: u32,
+    length: u32,
+}
+
+/// A number in the tables, and what it is.
+type Operand = (u32, Access);
+
+fn plain(number: u32) -> Operand {
+    (number, Access::Number)
+}
+
+fn read(address: Address, vectors: u32) -> Operand {
+    (address, Access::Read(vectors))
+}
+
+fn written(address: Address, vectors: u32) -> Operand {
+    (address, Access::Write(vectors))
 }
 
 /// Products per [`Opcode::Dots`] operation: few, so that there are many operations.
@@ -237,12 +266,15 @@ impl LevelSchedule {
             workspace: workspace.end - workspace.start,
             numbers: maker.numbers,
             operands: maker.operands,
+            accesses: maker.accesses,
             starts: Vec::new(),
+            lengths: Vec::new(),
             constants,
             leg_momenta,
             g,
             formula_couplings,
             levels: Vec::new(),
+            in_loops: plan.loops().is_some(),
             amplitudes: Vec::new(),
             sums: Vec::new(),
             jamp: workspace.address_of(plan.jamp_base)?,
@@ -301,8 +333,25 @@ impl LevelSchedule {
                 }),
             }
             self.starts.push(operation.start);
+            self.lengths.push(operation.length);
         }
         levels
+    }
+
+    /// Returns the number of operands of an operation, or 0 if there is no such operation.
+    pub fn length(&self, operation: u32) -> usize {
+        let length = self.lengths.get(operation as usize);
+        length.map_or(0, |&length| length as usize)
+    }
+
+    /// Returns the operands of an operation, an index into [`LevelSchedule::starts`], and what they are.
+    pub fn operation(&self, operation: u32) -> Option<(&[u32], &[Access])> {
+        let start = *self.starts.get(operation as usize)? as usize;
+        let end = start + self.length(operation);
+        Some((
+            self.operands.get(start..end)?,
+            self.accesses.get(start..end)?,
+        ))
     }
 
     /// Returns the kinds that occur, each once.
@@ -398,6 +447,7 @@ struct LevelScheduler {
     numbers: Vec<f64>,
     known_numbers: HashMap<u64, u32>,
     operands: Vec<u32>,
+    accesses: Vec<Access>,
     operations: Vec<Operation>,
     /// Objects currently at the addresses of the plan.
     objects: HashMap<Address, PlacedNumber>,
@@ -434,13 +484,15 @@ impl LevelScheduler {
         index
     }
 
-    fn operation(&mut self, level: u32, kind: OperationKind, operands: &[u32]) {
+    fn operation(&mut self, level: u32, kind: OperationKind, operands: &[Operand]) {
         self.operations.push(Operation {
             level,
             kind,
             start: self.operands.len() as u32,
+            length: operands.len() as u32,
         });
-        self.operands.extend(operands);
+        self.operands.extend(operands.iter().map(|o| o.0));
+        self.accesses.extend(operands.iter().map(|o| o.1));
     }
 
     /// Allocates a result of `vectors` vectors, computed at this level.
@@ -456,12 +508,12 @@ impl LevelScheduler {
             match coupling {
                 Coupling::Polynomial(coefficients) => {
                     let result = self.result(old, 2, 1);
-                    let mut operands = vec![g, coefficients.len() as u32];
+                    let mut operands = vec![read(g, 1), plain(coefficients.len() as u32)];
                     for c in coefficients.iter().rev() {
-                        operands.push(self.number(c.re));
-                        operands.push(self.number(c.im));
+                        operands.push(plain(self.number(c.re)));
+                        operands.push(plain(self.number(c.im)));
                     }
-                    operands.push(result);
+                    operands.push(written(result, COMPLEX));
                     self.operation(1, OperationKind::Coupling, &operands);
                 }
                 Coupling::Formula => formula_couplings.push((i, self.result(old, 2, 0))),
@@ -479,9 +531,10 @@ impl LevelScheduler {
                     legs[usize::from(times < 0)].push(self.address_of(leg(i))?);
                 }
             }
-            let mut operands: Vec<u32> = legs.iter().map(|l| l.len() as u32).collect();
-            operands.extend(legs.iter().flatten());
-            operands.push(self.result(sum.address, MOMENTUM, 1));
+            let mut operands: Vec<Operand> = legs.iter().map(|l| plain(l.len() as u32)).collect();
+            operands.extend(legs.iter().flatten().map(|&leg| read(leg, MOMENTUM)));
+            let result = self.result(sum.address, MOMENTUM, 1);
+            operands.push(written(result, MOMENTUM));
             self.operation(1, OperationKind::Momentum, &operands);
         }
         for square in &plan.squares {
@@ -489,69 +542,79 @@ impl LevelScheduler {
             let mass = *plan.masses.get(square.leg as usize)?;
             let mass_squared = self.number(mass * mass);
             let result = self.result(square.address, 1, 1);
-            self.operation(1, OperationKind::Square, &[momentum, mass_squared, result]);
+            let operands = [
+                read(momentum, MOMENTUM),
+                plain(mass_squared),
+                written(result, 1),
+            ];
+            self.operation(1, OperationKind::Square, &operands);
         }
         for product in &plan.products {
             let mut operands = Vec::new();
             for at in product.legs {
-                operands.push(self.address_of(leg(at as usize))?);
+                operands.push(read(self.address_of(leg(at as usize))?, MOMENTUM));
             }
             for square in product.squares {
-                operands.push(self.address_of(square)?);
+                operands.push(read(self.address_of(square)?, 1));
             }
-            operands.push(self.result(product.address, COMPLEX, 2));
+            let result = self.result(product.address, COMPLEX, 2);
+            operands.push(written(result, COMPLEX));
             self.operation(2, OperationKind::Product, &operands);
         }
         for p in &plan.propagators {
             if let Some(virtuality) = &p.virtuality {
                 let mut operands = vec![
-                    self.number(p.mass * p.mass),
-                    self.number(virtuality.size),
-                    virtuality.squares.len() as u32,
-                    virtuality.terms.len() as u32,
+                    plain(self.number(p.mass * p.mass)),
+                    plain(self.number(virtuality.size)),
+                    plain(virtuality.squares.len() as u32),
+                    plain(virtuality.terms.len() as u32),
                 ];
                 for &square in &virtuality.squares {
-                    operands.push(self.address_of(square)?);
+                    operands.push(read(self.address_of(square)?, 1));
                 }
                 for &(product, factor) in &virtuality.terms {
-                    operands.push(self.address_of(product)?);
-                    operands.push(self.number(factor));
+                    operands.push(read(self.address_of(product)?, COMPLEX));
+                    operands.push(plain(self.number(factor)));
                 }
-                operands.push(self.result(p.address, 2, 3));
+                let result = self.result(p.address, COMPLEX, 3);
+                operands.push(written(result, COMPLEX));
                 self.operation(3, OperationKind::Line, &operands);
                 continue;
             }
             let momentum = self.objects.get(&p.momentum)?;
             let (momentum, level) = (momentum.address, momentum.level + 1);
             let (square, width) = (self.number(p.mass * p.mass), self.number(p.mass * p.width));
-            let result = self.result(p.address, 2, level);
-            self.operation(
-                level,
-                OperationKind::Propagator,
-                &[momentum, square, width, result],
-            );
+            let result = self.result(p.address, COMPLEX, level);
+            let operands = [
+                read(momentum, MOMENTUM),
+                plain(square),
+                plain(width),
+                written(result, COMPLEX),
+            ];
+            self.operation(level, OperationKind::Propagator, &operands);
         }
         for f in &plan.factors {
             let mut level = 0;
             let propagator = match f.propagator {
-                None => 0,
+                None => plain(0),
                 Some(old) => {
                     let propagator = self.objects.get(&old)?;
                     level = propagator.level;
-                    propagator.address
+                    read(propagator.address, COMPLEX)
                 }
             };
-            let there = u32::from(f.propagator.is_some());
-            let mut operands = vec![there, propagator, f.terms.len() as u32];
+            let there = plain(u32::from(f.propagator.is_some()));
+            let mut operands = vec![there, propagator, plain(f.terms.len() as u32)];
             for &(coupling, c) in &f.terms {
                 let coupling = *plan.couplings.get(coupling as usize)?;
                 let coupling = self.objects.get(&coupling)?;
                 level = level.max(coupling.level);
-                operands.push(coupling.address);
-                operands.push(self.number(c.re));
-                operands.push(self.number(c.im));
+                operands.push(read(coupling.address, COMPLEX));
+                operands.push(plain(self.number(c.re)));
+                operands.push(plain(self.number(c.im)));
             }
-            operands.push(self.result(f.address, 2, level + 1));
+            let result = self.result(f.address, COMPLEX, level + 1);
+            operands.push(written(result, COMPLEX));
             self.operation(level + 1, OperationKind::Factor, &operands);
         }
         for e in &plan.externals {
@@ -570,8 +633,15 @@ impl LevelScheduler {
                 let plus_8 = |x: i8| (i32::from(x) + 8) as u32;
                 let massive = u32::from(e.mass != 0.0);
                 let result = self.result(result, vectors, 1);
-                let (helicity, sign) = (plus_8(helicity), plus_8(e.sign));
-                self.operation(1, kind, &[momentum, mass, massive, helicity, sign, result]);
+                let operands = [
+                    read(momentum, MOMENTUM),
+                    plain(mass),
+                    plain(massive),
+                    plain(plus_8(helicity)),
+                    plain(plus_8(e.sign)),
+                    written(result, vectors),
+                ];
+                self.operation(1, kind, &operands);
             }
         }
         Some(())
@@ -590,17 +660,17 @@ impl LevelScheduler {
                 false,
                 &mut |operand, access| {
                     match access {
-                        Access::Number | Access::Indexed(_) => operands.push(operand),
+                        Access::Number | Access::Indexed(_) => operands.push((operand, access)),
                         Access::Read(_) => match self.objects.get(&operand) {
                             Some(object) => {
                                 level = level.max(object.level);
-                                operands.push(object.address);
+                                operands.push((object.address, access));
                             }
                             None => sound = false,
                         },
                         Access::Write(vectors) => {
                             let result = self.result(operand, vectors, level + 1);
-                            operands.push(result);
+                            operands.push((result, access));
                             self.operation(level + 1, kind, &operands);
                             (operands, level) = (Vec::new(), 0);
                         }
@@ -609,7 +679,7 @@ impl LevelScheduler {
                             Some(object) => {
                                 let level_now = level.max(object.level) + 1;
                                 object.level = level_now;
-                                operands.push(object.address);
+                                operands.push((object.address, access));
                                 self.operation(level_now, kind, &operands);
                                 (operands, level) = (Vec::new(), 0);
                             }
@@ -634,7 +704,7 @@ impl LevelScheduler {
         looked_up: &[u32],
     ) -> Option<Vec<Operation>> {
         for batch in &plan.operations().amplitudes {
-            let mut operands: Vec<u32> = Vec::new();
+            let mut operands: Vec<Operand> = Vec::new();
             let mut sound = true;
             let kind = OperationKind::Opcode(batch.opcode);
             visit(
@@ -655,16 +725,19 @@ impl LevelScheduler {
                         sound = false;
                         return;
                     };
-                    operands.push(new);
+                    operands.push(match access {
+                        Access::Write(_) | Access::Update(_) => plain(new),
+                        _ => (new, access),
+                    });
                     if !matches!(access, Access::Write(_)) {
                         return;
                     }
                     if batch.opcode != Opcode::Dots {
                         self.operation(1, kind, &operands);
                         operands.clear();
-                    } else if operands.len() == 2 + 2 * operands[1] as usize {
+                    } else if operands.len() == 2 + 2 * operands[1].0 as usize {
                         for pairs in operands[2..].chunks(2 * DOTS) {
-                            let head = [operands[0], pairs.len() as u32 / 2];
+                            let head = [operands[0], plain(pairs.len() as u32 / 2)];
                             self.operation(1, kind, &[&head, pairs].concat());
                         }
                         operands.clear();
@@ -685,8 +758,8 @@ impl LevelScheduler {
             &plan.operations().jamp.terms[..],
         );
         for sum in &plan.operations().jamp.sums {
-            let mut operands = sum.units.to_vec();
-            operands.push(sum.terms);
+            let mut operands: Vec<Operand> = sum.units.iter().copied().map(plain).collect();
+            operands.push(plain(sum.terms));
             let mut level = 0;
             let mut see = |at: Address| {
                 level = level.max(levels.get(&at).copied().unwrap_or(0));
@@ -696,19 +769,19 @@ impl LevelScheduler {
             let (mine, rest) = units.split_at_checked(count)?;
             units = rest;
             for &unit in mine {
-                operands.push(see(unit)?);
+                operands.push(plain(see(unit)?));
             }
             let (mine, rest) = terms.split_at_checked(sum.terms as usize)?;
             terms = rest;
             for term in mine {
                 // The number is complex: its address is the smaller of the two.
                 see(term.re.min(term.im))?;
-                operands.push(workspace.address_of(term.re)?);
-                operands.push(workspace.address_of(term.im)?);
-                operands.push(self.number(term.factor_re));
-                operands.push(self.number(term.factor_im));
+                operands.push(plain(workspace.address_of(term.re)?));
+                operands.push(plain(workspace.address_of(term.im)?));
+                operands.push(plain(self.number(term.factor_re)));
+                operands.push(plain(self.number(term.factor_im)));
             }
-            operands.push(workspace.address_of(sum.address)?);
+            operands.push(plain(workspace.address_of(sum.address)?));
             levels.insert(sum.address, level + 1);
             self.operation(level + 1, OperationKind::Sum, &operands);
         }

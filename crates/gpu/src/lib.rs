@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`level_schedule`] | a plan as tables of operations in levels |
+//! | [`shared_levels`] | the levels of such a plan in one kernel |
 //! | [`color_ordered`] | a plan of loops as tables of array operations in levels, and its colour matrix |
 //! | [`source`] | assembly of device code into compilation units |
 //! | [`routine`] | device code of Lorentz structures without a predefined routine |
@@ -32,6 +33,7 @@ mod module_cache;
 mod routine;
 #[cfg(test)]
 mod routine_tests;
+mod shared_levels;
 mod source;
 mod structures;
 #[cfg(test)]

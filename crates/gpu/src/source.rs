@@ -9,12 +9,13 @@ use super::codegen::{DeviceCode, Generator, sample};
 use super::color_ordered::schedule::ArrayKernel;
 use super::level_schedule::{LevelSchedule, OperationKind};
 use super::routine;
+use super::shared_levels::{LEVELS_THREADS, OperationForm, SharedLevels};
 use super::structures::{
     AnswerArguments, ArrayAddend, ArrayArguments, ArrayItem, ArrayPair, ArrayTriple, Choices,
     ColorOrderedArguments, DeviceStructure, DotsArguments, FewJampsArguments, FlowsArguments,
     GatherArguments, GeneratedArguments, Helicities, HelicitiesArguments, HelicityArguments,
-    LoadArguments, LoopsArguments, RunArguments, SumPartsArguments, TileOperation, TilePair,
-    WeightsArguments,
+    LevelsArguments, LoadArguments, LoopsArguments, RunArguments, SumPartsArguments, TileOperation,
+    TilePair, WeightsArguments,
 };
 use mebridge_ops::GeneralRoutine;
 use mebridge_ops::arrays::ArrayKind;
@@ -30,6 +31,7 @@ const EXTERNAL: &str = include_str!("../../../cuda/external.cuh");
 const FUNCTIONS: &str = include_str!("../../../cuda/functions.cuh");
 const MEMORY: &str = include_str!("../../../cuda/memory.cuh");
 const OPERATIONS: &str = include_str!("../../../cuda/operations.cuh");
+const LEVELS: &str = include_str!("../../../cuda/levels.cuh");
 const LOAD: &str = include_str!("../../../cuda/load.cuh");
 const HELICITIES: &str = include_str!("../../../cuda/helicities.cuh");
 const COLOR: &str = include_str!("../../../cuda/color.cuh");
@@ -285,7 +287,7 @@ extern "C" __global__ void MAX_THREADS(256)
         for (unsigned i = blockIdx.x * blockDim.y + threadIdx.y; i < a.count; i += gridDim.x * blockDim.y)
             for (unsigned lane = threadIdx.x; lane < LANES; lane += blockDim.x) {{
                 Memory m = {{a.memory + (Size)block * a.vectors * LANES + lane}};
-                execute_{kind}(a.operands + a.starts[i], m, a.numbers);
+                execute_{kind}(a.operands + a.starts[i], m, m, a.numbers);
             }}
 }}
 "#
@@ -293,6 +295,43 @@ extern "C" __global__ void MAX_THREADS(256)
         CompilationUnit {
             text,
             kernels: vec![name],
+        }
+    }
+
+    /// Returns the unit of the kernel for all levels.
+    pub fn levels(&self, levels: &SharedLevels, general: &[GeneralRoutine]) -> CompilationUnit {
+        let shape = CompileOptions {
+            lanes: levels.lanes,
+            ..*self
+        }
+        .of_events();
+        let mut kinds: Vec<OperationKind> = levels.forms.iter().map(|form| form.kind).collect();
+        kinds.dedup();
+        let executors = kinds.iter().map(|&kind| executor(kind, general));
+        let case = |(number, form): (usize, &OperationForm)| {
+            let (name, r) = (form.kind.name(), if form.outside { "outside" } else { "m" });
+            let known: Vec<String> = form.head.iter().map(u32::to_string).collect();
+            let op = match &known[..] {
+                [] => "op".to_owned(),
+                known => format!("KnownHead<{}>{{op}}", known.join(", ")),
+            };
+            format!(" case {number}: execute_{name}({op}, m, {r}, a.numbers); break;")
+        };
+        let cases: String = levels.forms.iter().enumerate().map(case).collect();
+        let (outside, copy) = (self.lanes, levels.forms.len());
+        let defines = format!(
+            "#define OUTSIDE_LANES {outside}u\n#define LEVELS_THREADS {LEVELS_THREADS}\n#define LEVEL_FORMS{cases} case {copy}: copy_out(op, m, outside); break;\n"
+        );
+        CompilationUnit {
+            text: [
+                &shape.prelude(),
+                &LevelsArguments::declaration(),
+                &executors.collect::<String>(),
+                &defines,
+                LEVELS,
+            ]
+            .join("\n"),
+            kernels: vec!["levels".into()],
         }
     }
 
@@ -540,7 +579,7 @@ fn executor(kind: OperationKind, general: &[GeneralRoutine]) -> String {
     };
     let out = layout.len() - 1;
     format!(
-        "{}\nDEVICE void execute_{name}(const unsigned *op, Memory m, const Real *) {{\n    m.{put}(op[{out}], {value});\n}}\n",
+        "{}\nEXECUTE({name}) {{ r.{put}(op[{out}], {value}); }}\n",
         function.unwrap_or_default()
     )
 }
@@ -587,12 +626,14 @@ mod tests {
         let mut all: Vec<Opcode> = Opcode::VERTICES.to_vec();
         all.extend([Opcode::DotSpinor0, Opcode::DotVector0, Opcode::DotScalar0]);
         for opcode in all {
-            for prefix in ["execute_", "execute_indexed_"] {
-                assert!(
-                    !defined(&format!("DEVICE void {prefix}{opcode:?}")),
-                    "{opcode:?}"
-                );
-            }
+            assert!(
+                !defined(&format!("DEVICE void execute_indexed_{opcode:?}")),
+                "{opcode:?}"
+            );
+            assert!(
+                !OPERATIONS.contains(&format!("EXECUTE({opcode:?})")),
+                "{opcode:?}"
+            );
         }
         for opcode in Opcode::STREAMS {
             let name = format!("{opcode:?}");

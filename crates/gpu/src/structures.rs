@@ -160,6 +160,23 @@ device_structures! {
         count: [unsigned],
     }
 
+    /// Arguments of the kernel `levels`.
+    LevelsArguments {
+        memory: [Real *],
+        vectors: [unsigned],
+        events: [unsigned],
+        numbers: [const Real *],
+        /// Tables (`SharedLevels::tables`), and their number of words.
+        tables: [const unsigned *],
+        table_size: [unsigned],
+        /// Starts of tables.
+        inputs: [unsigned],
+        input_count: [unsigned],
+        operations: [unsigned],
+        ends: [unsigned],
+        level_count: [unsigned],
+    }
+
     /// Tables for amplitudes, JAMP and colour sums.
     Helicities {
         operands: [const unsigned *],

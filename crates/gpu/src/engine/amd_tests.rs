@@ -133,9 +133,11 @@ fn of_plan(
     };
     let options = Options::default();
     let whole = KernelSpec::new(process, binding, plan, &tables, &color, generated, options);
-    let helicity = KernelSpec::of_helicity(process, plan, &tables, &color, generated, options);
+    let helicity = KernelSpec::of_levels(process, plan, &tables, &color, generated, true, 64 << 10);
     for (name, spec) in [("whole", whole), ("helicity", helicity)] {
         let Some(spec) = spec else { continue };
+        let levels = spec.levels.as_ref();
+        units.extend(levels.map(|levels| ("levels".into(), generated.levels(levels, general))));
         for channels in [false, true] {
             let name = format!("{name}{}", if channels { ", channels" } else { "" });
             for (what, unit) in [

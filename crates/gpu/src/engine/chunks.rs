@@ -1,5 +1,6 @@
 //! Evaluation of a call: its chunks of events, and the work put into a stream for each.
 
+use super::kernel_spec::GeneratedPart;
 use super::slot::{Arrays, Slot};
 use super::thread_blocks::{BlockSizes, LaunchClass};
 use super::{Engine, Phase};
@@ -129,7 +130,10 @@ impl Engine {
         let (channels, colors) = (inputs.channel.is_some(), inputs.config.is_some());
         let generated = match evaluation {
             Evaluation::Tables | Evaluation::AllAmp2 => None,
-            Evaluation::Generated => self.generated(channels, colors),
+            Evaluation::Generated => {
+                let generated = self.generated(channels, colors);
+                generated.filter(|_| self.is_generated_for(count))
+            }
         };
         let sort = LaunchClass {
             channels,
@@ -140,15 +144,17 @@ impl Engine {
             Evaluation::AllAmp2 => BlockSizes::default(),
             _ => self.sizes(sort, generated.as_deref(), count)?,
         };
+        let part = self.generated_part();
         let clocked = match &generated {
-            Some(_) => self.clocked(self.which(channels, colors))?,
-            None => self.clocked(None)?,
+            Some(_) if part != GeneratedPart::Levels => {
+                self.clocked(self.which(channels, colors))?
+            }
+            _ => self.clocked(None)?,
         };
-        let (whole, helicity) = match self.of_helicity() {
-            true => (None, generated),
-            false => (generated, None),
+        let (whole, parts) = match part {
+            GeneratedPart::Whole => (generated, None),
+            GeneratedPart::Helicity | GeneratedPart::Levels => (None, generated),
         };
-        let helicity = helicity.as_deref().map(|functions| &functions[0]);
         let all_amp2 = matches!(evaluation, Evaluation::AllAmp2);
         let profile = self.profile();
         let number = slot;
@@ -203,19 +209,20 @@ impl Engine {
         }
         slot.mark(profile, 1)?;
         let key = (count, channels, colors, all_amp2);
+        let parts = self.parts_of(parts.as_deref());
         if let Some(functions) = whole {
             self.launch_generated(slot, &arrays, key, &functions)?;
         } else if self.graphs() && !slot.sizes.tuning() {
             let mut done = false;
-            let recorded = (count, channels, colors, all_amp2, helicity.is_some());
+            let recorded = (count, channels, colors, all_amp2, sort.generated);
             if !slot.graphs.contains_key(&recorded) {
                 // The first cuBLAS product cannot be recorded.
                 if self.blas.is_some() {
-                    self.work(slot, &arrays, key, helicity)?;
+                    self.work(slot, &arrays, key, parts)?;
                     done = true;
                 }
                 let recording = stream.begin_recording()?;
-                self.work(slot, &arrays, key, helicity)?;
+                self.work(slot, &arrays, key, parts)?;
                 let graph = recording.end()?;
                 if slot.graphs.len() >= GRAPHS {
                     // Calls keep changing their size.
@@ -234,7 +241,7 @@ impl Engine {
                 self.slots[number].mark(profile, phase)?;
             }
         } else {
-            self.work(slot, &arrays, key, helicity)?;
+            self.work(slot, &arrays, key, parts)?;
             if self.graphs() {
                 for phase in 2..6 {
                     slot.mark(profile, phase)?;

@@ -37,7 +37,7 @@ impl Engine {
                 return Ok(None);
             };
             let code = self.clocked.generated[which].get_or_insert_with(|| {
-                Generated::begin(&self.library, move || spec.unit(which > 0, true))
+                Generated::begin(&self.library, move || spec.units(which > 0, true))
             });
             return Ok(code.wait_for_compiler());
         }

@@ -4,6 +4,7 @@ use super::Options;
 use crate::codegen::Generator;
 use crate::helicity_split::HelicitySplit;
 use crate::level_schedule::LevelSchedule;
+use crate::shared_levels::SharedLevels;
 use crate::source::{self, CompilationUnit};
 use mebridge_plan::Plan;
 use mebridge_plan::binding::Binding;
@@ -47,12 +48,24 @@ pub(super) fn helicity_shape(helicities: u32, double: bool, lanes: u32) -> (u32,
     (each * lanes, warps / each)
 }
 
-/// Parameters of straight-line code.
+/// What generated code computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GeneratedPart {
+    /// Everything, in one thread or in one for each subset of the helicities.
+    Whole,
+    /// One helicity, after the levels.
+    Helicity,
+    /// The levels alone.
+    Levels,
+}
+
+/// Parameters of generated code.
 pub(super) struct KernelSpec {
-    /// Whether it is for one helicity.
-    pub(super) helicity: bool,
+    pub(super) part: GeneratedPart,
     pub(super) shape: source::CompileOptions,
     pub(super) tables: LevelSchedule,
+    /// One kernel for the levels of `tables`, if they fit and are not part of the code.
+    pub(super) levels: Option<SharedLevels>,
     pub(super) plan: Plan,
     pub(super) color_blocks: BlockDiagonal,
     /// The subsets, unless a thread computes all helicities.
@@ -104,9 +117,10 @@ impl KernelSpec {
             }
         };
         Some(KernelSpec {
-            helicity: false,
+            part: GeneratedPart::Whole,
             shape,
             tables: tables.clone(),
+            levels: None,
             plan: plan.clone(),
             color_blocks: color_blocks.clone(),
             subsets,
@@ -124,26 +138,28 @@ impl KernelSpec {
     /// Returns the numbers of memory per event through which groups that are kernels pass values.
     pub(super) fn vectors(&self) -> u32 {
         let one_kernel = self.subsets.is_none() && (self.group == 0 || self.functions);
-        if self.helicity || one_kernel {
+        if self.part != GeneratedPart::Whole || one_kernel {
             return 0;
         }
         let vectors = |channels| self.generator(channels).source().map_or(0, |s| s.vectors);
         vectors(false).max(vectors(true))
     }
 
-    /// Returns the parameters for the kernel of a helicity.
-    pub(super) fn of_helicity(
+    /// Returns the parameters for the levels, with a kernel for one helicity if `has_helicities`.
+    pub(super) fn of_levels(
         process: &Process,
         plan: &Plan,
         tables: &LevelSchedule,
         color_blocks: &BlockDiagonal,
         shape: source::CompileOptions,
-        options: Options,
+        has_helicities: bool,
+        shared_per_block: usize,
     ) -> Option<KernelSpec> {
-        let spec = KernelSpec {
-            helicity: true,
+        let mut spec = KernelSpec {
+            part: GeneratedPart::Helicity,
             shape,
             tables: tables.clone(),
+            levels: SharedLevels::new(tables, shared_per_block, shape.double, shape.lanes),
             plan: plan.clone(),
             color_blocks: color_blocks.clone(),
             subsets: None,
@@ -157,7 +173,11 @@ impl KernelSpec {
             group: 0,
             functions: false,
         };
-        (options.most_generated > 0 && spec.generator(false).has_helicity()).then_some(spec)
+        if has_helicities && spec.generator(false).has_helicity() {
+            return Some(spec);
+        }
+        spec.part = GeneratedPart::Levels;
+        spec.levels.is_some().then_some(spec)
     }
 
     /// Returns whether the code can serve calls with channels, or samples with diagrams: a subset of a recursion has no
@@ -177,8 +197,10 @@ impl KernelSpec {
             clocks,
             ..self.generator(channels)
         };
-        if !self.helicity {
-            return self.shape.whole(&generator);
+        match self.part {
+            GeneratedPart::Whole => return self.shape.whole(&generator),
+            GeneratedPart::Levels => return None,
+            GeneratedPart::Helicity => (),
         }
         let (threads, blocks) = helicity_shape(
             self.tables.waves.len() as u32,
@@ -193,6 +215,31 @@ impl KernelSpec {
         })
     }
 
+    /// Returns all units for such calls: after `unit` that of the levels. Each has the bytes of dynamic shared memory that
+    /// its kernels request.
+    pub(super) fn units(
+        &self,
+        channels: bool,
+        clocks: bool,
+    ) -> Option<Vec<(CompilationUnit, usize)>> {
+        let unit = self.unit(channels, clocks);
+        if unit.is_none() && self.part != GeneratedPart::Levels {
+            return None;
+        }
+        let mut units: Vec<(CompilationUnit, usize)> =
+            unit.map(|unit| (unit, 0)).into_iter().collect();
+        units.extend(self.levels.as_ref().map(|levels| {
+            let unit = self.shape.levels(levels, &self.plan.operations().general);
+            (unit, levels.bytes(self.shape.double))
+        }));
+        Some(units)
+    }
+
+    /// Returns the units of samples in the same way.
+    pub(super) fn units_of_samples(&self, diagrams: bool) -> Option<Vec<(CompilationUnit, usize)>> {
+        Some(vec![(self.unit_of_samples(diagrams)?, 0)])
+    }
+
     /// Returns the code for samples, without or with diagrams, if the plan has any; code for one helicity is that of
     /// calls.
     pub(super) fn unit_of_samples(&self, diagrams: bool) -> Option<CompilationUnit> {
@@ -204,7 +251,8 @@ impl KernelSpec {
             ..self.generator(diagrams)
         };
         // Groups are only for experiments with calls.
-        (self.group == 0 && !self.helicity).then(|| self.shape.whole(&generator))?
+        (self.group == 0 && self.part == GeneratedPart::Whole)
+            .then(|| self.shape.whole(&generator))?
     }
 
     pub(super) fn generator(&self, channels: bool) -> Generator<'_> {

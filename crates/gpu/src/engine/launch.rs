@@ -1,15 +1,16 @@
 //! The launches that evaluate a chunk of events.
 
-use super::Engine;
 use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
 use super::slot::{Arrays, Slot, optional};
 use super::thread_blocks::BY_EVENT;
+use super::{Engine, PartKernels, not_whole};
 use crate::driver::{Buffer, Function, Pointer, Shape};
 use crate::level_schedule::Amp2Source;
+use crate::shared_levels::LEVELS_THREADS;
 use crate::source;
 use crate::structures::{
     AnswerArguments, DeviceStructure, GatherArguments, GeneratedArguments, HelicitiesArguments,
-    HelicityArguments, LoadArguments, RunArguments,
+    HelicityArguments, LevelsArguments, LoadArguments, RunArguments,
 };
 use mebridge_support::error::{Error, Result};
 
@@ -169,13 +170,43 @@ impl Engine {
         launch(slot, &self.answer, shape, &arguments)
     }
 
+    /// Launches the kernel for all levels.
+    fn launch_shared_levels(&self, slot: &Slot, events: u32, function: &Function) -> Result<()> {
+        let spec = self.spec.as_ref().and_then(|spec| spec.levels.as_ref());
+        let (levels, tables) = spec.zip(self.shared_levels).ok_or_else(not_whole)?;
+        let arguments = LevelsArguments {
+            memory: slot.memory.pointer(),
+            vectors: self.tables.vectors,
+            events,
+            numbers: self.uploaded.at(self.layout.numbers),
+            tables: self.uploaded.at(tables),
+            table_size: levels.tables.len() as u32,
+            inputs: levels.inputs,
+            input_count: levels.input_count,
+            operations: levels.operations,
+            ends: levels.ends,
+            level_count: levels.level_count,
+        };
+        let parts = events.div_ceil(self.lanes()) * (self.lanes() / levels.lanes);
+        let shape = Shape {
+            blocks: [
+                parts.min(self.library.driver().properties().processors),
+                1,
+                1,
+            ],
+            threads: [levels.lanes, LEVELS_THREADS / levels.lanes, 1],
+            shared: levels.bytes(self.double) as u32,
+        };
+        launch(slot, function, shape, &arguments)
+    }
+
     /// Launches everything between the copies.
     pub(super) fn work(
         &self,
         slot: &Slot,
         arrays: &Arrays,
         (count, channels, colors, all_amp2): (usize, bool, bool, bool),
-        helicity: Option<&Function>,
+        parts: PartKernels,
     ) -> Result<()> {
         let layout = &self.layout;
         let at = |offset| self.uploaded.at(offset);
@@ -205,7 +236,7 @@ impl Engine {
         let threads = slot.sizes.threads(&self.load, BY_EVENT);
         launch(slot, &self.load, by_event(count, threads), &load)?;
         let key = (count, channels, colors, all_amp2);
-        let (sums, parts) = self.amplitudes(slot, key, helicity)?;
+        let (sums, parts) = self.amplitudes(slot, key, parts)?;
         let marks = self.profile() && !self.graphs();
         let choices = self.uploaded.at(layout.choices);
         self.answer(
@@ -235,7 +266,7 @@ impl Engine {
         &self,
         slot: &Slot,
         (count, channels, colors, all_amp2): (usize, bool, bool, bool),
-        helicity: Option<&Function>,
+        kernels: PartKernels,
     ) -> Result<([Pointer; 3], u32)> {
         let marks = self.profile() && !self.graphs();
         let layout = &self.layout;
@@ -261,7 +292,10 @@ impl Engine {
             }
             Ok::<(), Error>(())
         };
-        operations(&self.levels)?;
+        match kernels.levels {
+            Some(function) => self.launch_shared_levels(slot, events, function)?,
+            None => operations(&self.levels)?,
+        }
         slot.mark(marks, 2)?;
         let weights = channels || all_amp2;
         if weights {
@@ -280,7 +314,7 @@ impl Engine {
         let mut parts = parts;
         if let Some(loops) = &self.loops {
             self.launch_loops(loops, slot, events, jamp2)?;
-        } else if let Some(function) = helicity {
+        } else if let Some(function) = kernels.helicity {
             let count = self.tables.waves.len() as u32;
             let (default, _) = helicity_shape(count, self.double, self.lanes());
             let threads = slot.sizes.threads(function, default);

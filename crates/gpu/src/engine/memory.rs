@@ -1,5 +1,6 @@
 //! Memory and size of chunks of events.
 
+use super::kernel_spec::GeneratedPart;
 use super::slot::{Arrays, Slot};
 use super::workspace::WorkspaceSize;
 use super::{Engine, Options};
@@ -68,10 +69,9 @@ impl Engine {
         let events = blocks * lanes;
         let subsets = self.spec.as_ref().and_then(|r| r.subsets.as_ref());
         let subsets = subsets.map_or(0, |subsets| subsets.order.len());
-        let helicities = if self.of_helicity() {
-            self.tables.waves.len()
-        } else {
-            0
+        let helicities = match self.generated_part() {
+            GeneratedPart::Helicity => self.tables.waves.len(),
+            GeneratedPart::Whole | GeneratedPart::Levels => 0,
         };
         // With batches, fewer blocks may have more parts.
         let parts = match (&self.blas, self.shared) {

@@ -1,12 +1,13 @@
 //! Resource usage of the kernels of an engine.
 
 use super::Engine;
-use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
+use super::kernel_spec::{GENERATED_SHAPE, GeneratedPart, helicity_shape};
 use super::launch::{Launch, answer_warps};
 use super::slot::Arrays;
 use super::thread_blocks::BY_EVENT;
 use crate::driver::Function;
 use crate::level_schedule::{Amp2Source, ScheduleLevel};
+use crate::shared_levels::LEVELS_THREADS;
 use crate::source;
 use mebridge_backend::{Kernel, Kernels};
 use mebridge_support::error::Result;
@@ -18,11 +19,13 @@ impl Engine {
         let lanes = self.lanes() as usize;
         let arrays = Arrays::new(lanes, legs);
         let copied = (arrays.input + arrays.output) / lanes;
-        let generated = self.generated[usize::from(channels)].as_ref();
+        let which = self.which(channels, channels);
+        let generated = which.and_then(|which| self.generated[which].as_ref());
         let generated = generated.and_then(|generated| generated.get());
         let sort = (channels, generated.is_some());
         let answer_threads = answer_warps((channels, channels)) * self.lanes();
-        if let (Some(function), false) = (&generated, self.of_helicity()) {
+        if let (Some(function), false) = (&generated, self.generated_part() != GeneratedPart::Whole)
+        {
             let threads = GENERATED_SHAPE.0;
             let subsets = self.spec.as_ref().is_some_and(|r| r.subsets.is_some());
             let each = function.iter().enumerate().map(|(i, function)| {
@@ -44,7 +47,9 @@ impl Engine {
             });
         }
         let mut each = vec![self.kernel("load", &self.load, sort, BY_EVENT, 0)?];
-        let mut operations = |levels: &[ScheduleLevel], launches: &[Vec<Launch>]| {
+        let operations = |each: &mut Vec<Kernel>,
+                          levels: &[ScheduleLevel],
+                          launches: &[Vec<Launch>]| {
             let runs = levels.iter().flatten().zip(launches.iter().flatten());
             for (run, launch) in runs {
                 let name = source::run_name(run.kind);
@@ -57,19 +62,26 @@ impl Engine {
             }
             Ok(())
         };
-        operations(&self.tables.levels, &self.levels)?;
+        let levels = self.spec.as_ref().and_then(|spec| spec.levels.as_ref());
+        let parts = self.parts_of(generated.as_deref());
+        if let Some((levels, function)) = levels.zip(parts.levels) {
+            let shared = levels.bytes(self.double);
+            each.push(self.kernel("levels", function, sort, LEVELS_THREADS, shared)?);
+        } else {
+            operations(&mut each, &self.tables.levels, &self.levels)?;
+        }
         if let (Amp2Source::Totals { levels, .. }, true) = (&self.tables.squares, channels) {
-            operations(levels, &self.squares)?;
+            operations(&mut each, levels, &self.squares)?;
         }
         if let Some(loops) = &self.loops {
             for (name, function, launches, threads, shared) in loops.kernels() {
                 let kernel = self.kernel(&name, function, sort, threads, shared)?;
                 each.push(Kernel { launches, ..kernel });
             }
-        } else if let Some(function) = generated {
+        } else if let Some(function) = parts.helicity {
             let (threads, _) =
                 helicity_shape(self.tables.waves.len() as u32, self.double, self.lanes());
-            each.push(self.kernel("helicity", &function[0], sort, threads, 0)?);
+            each.push(self.kernel("helicity", function, sort, threads, 0)?);
         } else {
             let shared = if self.shared { self.workspace_bytes } else { 0 };
             let (function, threads) = (self.helicities()?, self.workspace_threads);

@@ -12,7 +12,7 @@ mod prepare;
 mod tail;
 
 use super::Engine;
-use super::kernel_spec::GENERATED_SHAPE;
+use super::kernel_spec::{GENERATED_SHAPE, GeneratedPart};
 use super::launch::{by_event, by_warp};
 use super::slot::{Arrays, Slot, optional};
 use super::thread_blocks::BY_EVENT;
@@ -111,7 +111,8 @@ impl Engine {
         generated: Option<&Arc<[Function]>>,
     ) -> Result<()> {
         let subsets = self.spec.as_ref().is_some_and(|s| s.subsets.is_some());
-        let whole = generated.filter(|_| !self.of_helicity() && !subsets);
+        let is_whole = self.generated_part() == GeneratedPart::Whole;
+        let whole = generated.filter(|_| is_whole && !subsets);
         if let Some(functions) = whole {
             for first in (0..sample.events).step_by(MAX_LAUNCH) {
                 let count = MAX_LAUNCH.min(sample.events - first);
@@ -174,6 +175,7 @@ impl Engine {
         generated: Option<&Arc<[Function]>>,
     ) -> Result<()> {
         let ends = self.samples.ends.as_ref().ok_or_else(not_prepared)?;
+        let generated = generated.filter(|_| self.is_generated_for(count));
         let diagrams = sample.diagrams();
         let mut arguments = self.sample_arguments(sample, first, count, Some(slot));
         let launch = |function: &Function, shape, arguments: &SampleArguments| {
@@ -182,14 +184,14 @@ impl Engine {
             unsafe { slot.launch(function, shape, arguments) }
         };
         let parts = match generated {
-            Some(functions) if !self.of_helicity() => {
+            Some(functions) if self.generated_part() == GeneratedPart::Whole => {
                 self.subsets_of_sample(slot, &mut arguments, functions)?
             }
-            helicity => {
+            parts => {
+                let parts = self.parts_of(parts.map(|functions| &functions[..]));
                 launch(&ends.load, by_event(count, BY_EVENT), &arguments)?;
-                let helicity = helicity.map(|functions| &functions[0]);
                 let key = (count, diagrams, diagrams, false);
-                let ([contributions, jamp2, amp2], parts) = self.amplitudes(slot, key, helicity)?;
+                let ([contributions, jamp2, amp2], parts) = self.amplitudes(slot, key, parts)?;
                 arguments.contributions = contributions;
                 (arguments.jamp2, arguments.amp2) = (jamp2, amp2);
                 parts

@@ -5,7 +5,7 @@
 //! waiting. Timed chunks run one after the other, so that they do not slow each other down.
 
 use super::Engine;
-use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
+use super::kernel_spec::{GENERATED_SHAPE, GeneratedPart, helicity_shape};
 use super::tuning::Chooser;
 use crate::driver::{Event, Function, Shape, Stream};
 use crate::source;
@@ -207,7 +207,8 @@ impl Engine {
                 });
                 Ok(())
             };
-        if let (Some(functions), false) = (generated, self.of_helicity()) {
+        if let (Some(functions), false) = (generated, self.generated_part() != GeneratedPart::Whole)
+        {
             let subsets = self.spec.as_ref().and_then(|r| r.subsets.as_ref());
             let in_y = subsets.map_or(1, |subsets| subsets.order.len() as u32);
             let (threads, _) = GENERATED_SHAPE;
@@ -227,7 +228,12 @@ impl Engine {
             &[]
         };
         let mut executors: Vec<(&Function, Vec<u32>)> = Vec::new();
-        for launch in self.levels.iter().chain(squares).flatten() {
+        let parts = self.parts_of(generated);
+        let levels = match parts.levels {
+            Some(_) => &[],
+            None => &self.levels[..],
+        };
+        for launch in levels.iter().chain(squares).flatten() {
             match executors.iter_mut().find(|w| *w.0 == launch.function) {
                 Some((_, counts)) => counts.push(launch.count),
                 None => executors.push((&launch.function, vec![launch.count])),
@@ -239,7 +245,7 @@ impl Engine {
             add(function, source::THREADS, &smaller, largest, &counts)?;
         }
         let waves = self.tables.waves.len() as u32;
-        if let Some([function]) = generated {
+        if let Some(function) = parts.helicity {
             let (threads, _) = helicity_shape(waves, self.double, self.lanes());
             add(
                 function,

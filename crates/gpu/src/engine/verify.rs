@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::chunks::{Evaluation, NONE_BAD};
+use super::kernel_spec::GeneratedPart;
 use crate::driver::Function;
 use crate::generated::Generated;
 use mebridge_backend::inputs::{Inputs, Outputs};
@@ -13,7 +14,13 @@ use std::sync::Arc;
 impl Engine {
     /// Returns the generated code for a call, if it is ready.
     pub(super) fn generated(&mut self, channels: bool, colors: bool) -> Option<Arc<[Function]>> {
-        self.begin_generated(channels, colors)?.get()
+        let is_levels = self.generated_part() == GeneratedPart::Levels;
+        let generated = self.begin_generated(channels, colors)?;
+        match is_levels {
+            // Tables are nearly as fast.
+            true => generated.ready(),
+            false => generated.get(),
+        }
     }
 
     /// The same, whether or not it is ready.
@@ -22,17 +29,18 @@ impl Engine {
         let spec = self.spec.as_ref()?;
         let generated = self.generated[which].get_or_insert_with(|| {
             let spec = spec.clone();
-            Generated::begin(&self.library, move || spec.unit(which > 0, false))
+            Generated::begin(&self.library, move || spec.units(which > 0, false))
         });
         Some(generated)
     }
 
     /// Returns the number of the generated kernel for a call.
     pub(super) fn which(&self, channels: bool, colors: bool) -> Option<usize> {
-        match self.of_helicity() {
-            true => Some(usize::from(colors)),
-            false if colors && !channels => None,
-            false => Some(usize::from(channels)),
+        match self.generated_part() {
+            GeneratedPart::Levels => Some(0),
+            GeneratedPart::Helicity => Some(usize::from(colors)),
+            GeneratedPart::Whole if colors && !channels => None,
+            GeneratedPart::Whole => Some(usize::from(channels)),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{Ends, Tail};
 use crate::driver::{Buffer, Function, bytes, bytes_mut};
 use crate::engine::Engine;
+use crate::engine::kernel_spec::GeneratedPart;
 use crate::generated::Generated;
 use mebridge_backend::inputs::{Inputs, PerEvent};
 use mebridge_backend::sample::{DeviceSample, MatrixElementOffsets, Strides};
@@ -40,9 +41,9 @@ impl Engine {
             return Ok(());
         }
         self.samples.settled = [true; 2];
-        let prepared = match self.of_helicity() {
-            true => self.prepare_helicity(),
-            false => self.prepare_generated(),
+        let prepared = match self.generated_part() {
+            GeneratedPart::Whole => self.prepare_generated(),
+            GeneratedPart::Helicity | GeneratedPart::Levels => self.prepare_parts(),
         };
         if prepared.is_err() {
             self.samples.ends = None;
@@ -50,8 +51,8 @@ impl Engine {
         prepared
     }
 
-    /// Prepares the kernel of a helicity, which is that of calls.
-    fn prepare_helicity(&mut self) -> Result<()> {
+    /// Prepares kernels that are those of calls.
+    fn prepare_parts(&mut self) -> Result<()> {
         let Some(trial) = self.trial.clone() else {
             return Ok(());
         };
@@ -94,7 +95,7 @@ impl Engine {
         let Some(trial) = self.trial.clone() else {
             return Ok(());
         };
-        if self.of_helicity() {
+        if self.generated_part() != GeneratedPart::Whole {
             let kinds = self.kinds_of_samples(&trial);
             let Some(inputs) = kinds.get(which) else {
                 self.samples.settled[which] = true;
@@ -113,7 +114,7 @@ impl Engine {
         }
         let library = &self.library;
         let pending = self.samples.pending[which].get_or_insert_with(|| {
-            Generated::begin(library, move || spec.unit_of_samples(which > 0))
+            Generated::begin(library, move || spec.units_of_samples(which > 0))
         });
         if let Some(functions) = pending.ready() {
             self.samples.settled[which] = true;
@@ -131,7 +132,7 @@ impl Engine {
         };
         let begin = |which| {
             let spec = spec.clone();
-            Generated::begin(&self.library, move || spec.unit_of_samples(which > 0))
+            Generated::begin(&self.library, move || spec.units_of_samples(which > 0))
         };
         // Both are compiled concurrently.
         let generated = [begin(0), begin(1)];
