@@ -50,10 +50,14 @@ static const unsigned int EMULATOR_THREADS = 1024;
 static const unsigned long EMULATOR_STACK = 1ul << 20, EMULATOR_FIRST_STACK = 64ul << 20;
 
 // The threads of a block. Each is called on a stack of its own, and gives way where it waits. They change places by
-// _setjmp and _longjmp: swapcontext would ask the system for its signals each time.
+// _setjmp and _longjmp: swapcontext would ask the system for its signals each time. For the same reason a stack is begun
+// once a launch, and the threads of the next block go on there.
 struct EmulatorBlock {
-    jmp_buf caller, of[EMULATOR_THREADS];
+    jmp_buf caller, of[EMULATOR_THREADS], ended[EMULATOR_THREADS];
     ucontext_t fresh;
+    bool begun[EMULATOR_THREADS];
+    // The stack that is being begun.
+    unsigned int stack;
     bool done[EMULATOR_THREADS];
     // Of clock64.
     long long asked[EMULATOR_THREADS];
@@ -78,17 +82,20 @@ static void emulator_become(unsigned int thread) {
 
 static void emulator_thread() {
     EmulatorBlock *block = emulator_block;
-    block->kernel(block->arguments);
-    block->done[block->now] = true;
-    // This was the first, and as it had no barrier, nobody else has one: the others need no stacks of their own.
-    if (!block->met_a_barrier) {
-        block->alone = true;
-        for (unsigned int i = 1; i < block->threads; i++) {
-            emulator_become(emulator_in_turn(i));
-            block->kernel(block->arguments);
+    const unsigned int stack = block->stack;
+    for (;;) {
+        block->kernel(block->arguments);
+        block->done[block->now] = true;
+        // This was the first, and as it had no barrier, nobody else has one: the others need no stacks of their own.
+        if (!block->met_a_barrier) {
+            block->alone = true;
+            for (unsigned int i = 1; i < block->threads; i++) {
+                emulator_become(emulator_in_turn(i));
+                block->kernel(block->arguments);
+            }
         }
+        if (!_setjmp(block->ended[stack])) _longjmp(block->caller, 1);
     }
-    _longjmp(block->caller, 1);
 }
 
 // Runs a thread up to its next barrier, or its end.
@@ -97,16 +104,22 @@ static void emulator_resume(unsigned int thread) {
     if (!_setjmp(emulator_block->caller)) _longjmp(emulator_block->of[thread], 1);
 }
 
-static void emulator_start(unsigned int thread, unsigned char *stack, unsigned long bytes) {
-    ucontext_t *context = &emulator_block->fresh;
-    getcontext(context);
-    context->uc_stack.ss_sp = stack;
-    context->uc_stack.ss_size = bytes;
-    context->uc_link = nullptr;
-    makecontext(context, emulator_thread, 0);
-    emulator_block->done[thread] = false;
+// Starts the thread whose turn it is, on the stack of this number.
+static void emulator_start(unsigned int i, unsigned char *stacks) {
+    EmulatorBlock *block = emulator_block;
+    const unsigned int thread = emulator_in_turn(i);
+    block->done[thread] = false;
     emulator_become(thread);
-    if (!_setjmp(emulator_block->caller)) setcontext(context);
+    if (_setjmp(block->caller)) return;
+    if (block->begun[i]) _longjmp(block->ended[i], 1);
+    block->begun[i] = true;
+    block->stack = i;
+    getcontext(&block->fresh);
+    block->fresh.uc_stack.ss_sp = i ? stacks + EMULATOR_FIRST_STACK + (i - 1) * EMULATOR_STACK : stacks;
+    block->fresh.uc_stack.ss_size = i ? EMULATOR_STACK : EMULATOR_FIRST_STACK;
+    block->fresh.uc_link = nullptr;
+    makecontext(&block->fresh, emulator_thread, 0);
+    setcontext(&block->fresh);
 }
 
 // Waits until all threads of the block are here.
@@ -123,10 +136,9 @@ static bool emulator_run(unsigned char *stacks) {
     // Blocks and barriers take turns in the order of threads.
     block->turn = blockIdx.x + blockIdx.y + blockIdx.z;
     block->alone = block->met_a_barrier = false;
-    emulator_start(emulator_in_turn(0), stacks, EMULATOR_FIRST_STACK);
+    emulator_start(0, stacks);
     if (block->alone) return !block->met_a_barrier;
-    for (unsigned int i = 1; i < block->threads; i++)
-        emulator_start(emulator_in_turn(i), stacks + EMULATOR_FIRST_STACK + (i - 1) * EMULATOR_STACK, EMULATOR_STACK);
+    for (unsigned int i = 1; i < block->threads; i++) emulator_start(i, stacks);
     for (;;) {
         unsigned int done = 0;
         for (unsigned int i = 0; i < block->threads; i++) done += block->done[i];

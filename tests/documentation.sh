@@ -22,7 +22,8 @@ if [ "$1" = --one ]; then
     . "$deps/$name.environment"
     # That of the cargo that compiled it.
     unset CARGO_MAKEFLAGS MAKEFLAGS MFLAGS
-    exec rustdoc "@$folder/$name.arguments" --out-dir "$folder" --document-private-items -D warnings \
+    # Only its warnings are needed, and pages take time. The option is unstable.
+    exec env RUSTC_BOOTSTRAP=1 rustdoc -Z unstable-options --check "@$folder/$name.arguments" --out-dir "$folder" --document-private-items -D warnings \
         -A rustdoc::private-intra-doc-links
 fi
 for manifest in Cargo.toml crates/*/Cargo.toml; do

@@ -289,7 +289,7 @@ fn damaged_files_are_made_again() {
     assert_eq!(answers(&gg_ttx(), at(folder.path())), without);
     let good = files(folder.path());
     let damages = prop::collection::vec((any::<prop::sample::Index>(), damage()), 1..4);
-    let config = ProptestConfig::with_cases(200);
+    let config = ProptestConfig::with_cases(100);
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let ran = runner.run(&damages, |damages| {
         for (which, damage) in damages {

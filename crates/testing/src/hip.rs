@@ -20,7 +20,7 @@ pub fn stand_in(folder: &Path) -> Option<PathBuf> {
     let output = Command::new(&compiler)
         .args([
             "-std=c++17",
-            "-O1",
+            "-O0",
             "-Wall",
             "-Wextra",
             "-Wno-unused-parameter",

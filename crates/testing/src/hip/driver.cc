@@ -613,8 +613,8 @@ API int hiprtcCompileProgram(void *raw, int count, const char *const *options) {
     const bool real = machine_code::gpu();
     if (!write_file(text, real ? line : "#include \"" HOST "\"\n" + line + sizes(program->source))) return 6;
     std::string command = COMPILER " -O0 -ffp-contract=off -std=c++17 -fPIC -shared -w" CONTRACT " '" + text + "' -o '" + object +
-                          // Without the library of C++, in which the linker would look for every name.
-                          "' -nostdlib -lm -lc -lgcc";
+                          // Functions of C are found in the program that loads it; the linker need not look for them.
+                          "' -nostdlib -lgcc";
     if (real) command = machine_code::compiler(text, object);
     command += defines + " 2> '" + log + "'";
     int status = system(command.c_str());
