@@ -22,6 +22,8 @@ pub struct Answer {
     pub value: f64,
     /// Size of the terms before cancellations, as far as known.
     pub terms: f64,
+    /// That of the colour flows' products, in which amplitudes have been added.
+    pub flow_terms: f64,
     /// The chosen helicity, from 1.
     pub helicity: u32,
     /// The chosen colour flow, from 1.
@@ -124,6 +126,7 @@ pub fn bridge(
         .map(|(&value, (&helicity, &color))| Answer {
             value,
             terms: value.abs(),
+            flow_terms: value.abs(),
             helicity: helicity as u32,
             color: color as u32,
         })
@@ -153,6 +156,7 @@ pub fn plain(process: &Process, points: &[Point], channel: Option<Channel>) -> V
         Answer {
             value: sign * value,
             terms: evaluation.terms,
+            flow_terms: evaluation.flow_terms,
             helicity: evaluation.helicity(point.random_helicity),
             color: config.map_or(0, |config| {
                 evaluation.color(&process.channels, config, point.random_color)
@@ -162,10 +166,12 @@ pub fn plain(process: &Process, points: &[Point], channel: Option<Channel>) -> V
     points.iter().map(answer).collect()
 }
 
-/// Returns the size of |M|^2 before cancellations.
-pub fn terms(process: &Process, point: &Point) -> f64 {
+/// Returns the sizes of the terms of |M|^2, and of those of its flows, before cancellations.
+pub fn terms(process: &Process, point: &Point) -> (f64, f64) {
     let answers = plain_or_panic(process, std::slice::from_ref(point), None);
-    answers.map_or(0.0, |answers| answers[0].terms)
+    answers.map_or((0.0, 0.0), |answers| {
+        (answers[0].terms, answers[0].flow_terms)
+    })
 }
 
 /// The same as [`plain`], returning the message of a panic: invalid processes may not be evaluable.

@@ -138,9 +138,45 @@ pub fn with_momenta(given: Vec<(Vec<f64>, Option<f64>)>, seed: u64) -> Vec<Point
     given.into_iter().enumerate().map(point).collect()
 }
 
+/// Returns the same events with each component of the momenta changed by at most this fraction, at random: what rounding
+/// does to them.
+pub fn moved(points: &[Point], fraction: f64, seed: u64) -> Vec<Point> {
+    let source = Random::new(seed);
+    let moved = |(event, point): (usize, &Point)| {
+        let mut point = point.clone();
+        let mut random = vec![0.0; point.momenta.len()];
+        source.fill(0, event, random.len(), &mut random);
+        for (x, random) in point.momenta.iter_mut().zip(random) {
+            *x *= 1.0 + fraction * (2.0 * random - 1.0);
+        }
+        point
+    };
+    points.iter().enumerate().map(moved).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn momenta_move_by_their_last_digits_in_another_way_for_each_seed() {
+        let kinematics = Kinematics {
+            incoming: vec![0.0, 0.0],
+            outgoing: vec![173.0, 173.0],
+            resonances: Vec::new(),
+        };
+        let points = kinematics.points(20, 3).unwrap();
+        let fraction = 1e-15;
+        let (one, other) = (moved(&points, fraction, 1), moved(&points, fraction, 2));
+        assert_ne!(one, other);
+        for (point, moved) in points.iter().zip(&one) {
+            assert_ne!(point.momenta, moved.momenta);
+            assert_eq!((point.g, point.random_color), (moved.g, moved.random_color));
+            for (x, y) in point.momenta.iter().zip(&moved.momenta) {
+                assert!((y - x).abs() <= (fraction + f64::EPSILON) * x.abs());
+            }
+        }
+    }
 
     #[test]
     fn events_depend_on_the_seed_alone_and_lie_above_the_threshold() {

@@ -25,6 +25,9 @@ pub struct Evaluation {
     /// The sum of the absolute values of all products of amplitudes. If terms cancel, rounding errors are relative to
     /// this.
     pub terms: f64,
+    /// The sum of the absolute values of all products of `JAMP`: of what flows and helicities cancel, apart from what
+    /// amplitudes do.
+    pub flow_terms: f64,
 }
 
 /// A process with numbers for its masses, widths and couplings.
@@ -54,6 +57,7 @@ impl Process {
             jamp2: vec![0.0; self.color_flows()],
             helicity_sum: self.helicity_sum,
             terms: 0.0,
+            flow_terms: 0.0,
         };
         for (row, helicities) in self.helicities.iter().enumerate() {
             let beams = self.beam_weights.get(row).copied().unwrap_or(1.0);
@@ -70,6 +74,8 @@ impl Process {
             let (color, iden) = (&diagrams.color, f64::from(self.iden));
             result.contributions.push(beams * color.sum(&jamp) / iden);
             result.terms += beams * color.terms(&diagrams.jamp.sizes(&amplitudes)) / iden;
+            let flows: Vec<f64> = jamp.iter().map(|jamp| jamp.norm()).collect();
+            result.flow_terms += beams * color.terms(&flows) / iden;
             for (sum, amp2) in result.amp2.iter_mut().zip(&self.channels.amp2) {
                 for set in &amp2.squares {
                     let total: Complex64 = set.iter().map(|&a| amplitudes[a as usize]).sum();

@@ -7,7 +7,7 @@ use mebridge::Result;
 use mebridge::process::Process;
 use mebridge_oracle::fortran_build::{Answer, Channel, FortranBuild};
 use mebridge_oracle::matrix_element::{Caller, MatrixElement};
-use mebridge_oracle::points::{Kinematics, Point, with_momenta};
+use mebridge_oracle::points::{Kinematics, Point, moved, with_momenta};
 use mebridge_oracle::{born, library};
 use std::path::Path;
 use std::time::Duration;
@@ -18,8 +18,14 @@ const CHANNELS: usize = 8;
 const CHANNEL_POINTS: usize = 20;
 /// A sum of at most this size relative to its terms is one in which they cancel;
 pub const CANCELLED: f64 = 1e-6;
-/// a difference of at most this size relative to the terms is then rounding.
+/// a difference of at most this size relative to the terms is then rounding, if flows or helicities cancel: if it is of at
+/// most this size relative to theirs, or of the square of this relative to all. If diagrams of a flow cancel, it is rounding
+/// if the Fortran's own answer changes by as much, within a factor of [`AS_GOOD`], when
 pub const ROUNDING: f64 = 1e-14;
+/// momenta change by at most this fraction,
+const MOVED: f64 = 1e-15;
+/// in as many ways.
+const WAYS: u64 = 4;
 /// If HELAS amplifies a rounding error by more than this,
 const LOSES: f64 = 1e4;
 /// a difference of at most this size relative to the amplified error is rounding, too.
@@ -111,7 +117,16 @@ impl FortranComparison<'_> {
         }
         let pairs = mine.iter().zip(&answers);
         let of_all: Vec<f64> = pairs.map(|(a, b)| difference(a.value, b.value)).collect();
-        let kept = self.beyond_rounding(process, &points, &mine, &answers);
+        let asked = Asked {
+            build,
+            program: &program,
+            channel: None,
+            limit,
+        };
+        let kept = match self.beyond_rounding(process, &points, &mine, &answers, &asked) {
+            Ok(kept) => kept,
+            Err(reason) => return Ok(Err(Verdict::FortranEnds(reason))),
+        };
         let differences = of_all.iter().zip(&points);
         let is_lost =
             |&(&x, point): &(&f64, &Point)| x > self.options.tolerance && x <= lost(point);
@@ -201,19 +216,32 @@ impl FortranComparison<'_> {
         points: &[Point],
         mine: &[library::Answer],
         fortran: &[Answer],
-    ) -> Vec<usize> {
-        let is_rounding = |i: usize| {
-            let (x, y) = (mine[i].value, fortran[i].value);
-            if difference(x, y) <= self.options.tolerance {
-                return false;
+        asked: &Asked,
+    ) -> std::result::Result<Vec<usize>, String> {
+        let apart = |i: usize| (mine[i].value - fortran[i].value).abs();
+        let mut kept = Vec::with_capacity(points.len());
+        let mut unsure = Vec::new();
+        for (i, point) in points.iter().enumerate() {
+            let x = difference(mine[i].value, fortran[i].value);
+            if x <= self.options.tolerance {
+                kept.push(i);
+            } else if x > lost(point) {
+                let (terms, flow_terms) = library::terms(process, point);
+                let cancels = fortran[i].value.abs() <= CANCELLED * terms;
+                if !cancels || apart(i).is_nan() || apart(i) > ROUNDING * terms {
+                    kept.push(i);
+                } else if apart(i) > ROUNDING * (flow_terms + ROUNDING * terms) {
+                    unsure.push(i);
+                }
             }
-            if difference(x, y) <= lost(&points[i]) {
-                return true;
-            }
-            let terms = library::terms(process, &points[i]);
-            y.abs() <= CANCELLED * terms && (x - y).abs() <= ROUNDING * terms
-        };
-        (0..points.len()).filter(|&i| !is_rounding(i)).collect()
+        }
+        let there: Vec<Point> = unsure.iter().map(|&i| points[i].clone()).collect();
+        let values: Vec<f64> = unsure.iter().map(|&i| fortran[i].value).collect();
+        let changes = asked.changes(&there, &values)?;
+        let unsure = unsure.into_iter().zip(changes);
+        kept.extend(unsure.filter_map(|(i, change)| (apart(i) > AS_GOOD * change).then_some(i)));
+        kept.sort_unstable();
+        Ok(kept)
     }
 
     /// Returns the errors relative to quadruple precision, and whether the library's are no worse than the Fortran's.
@@ -283,7 +311,13 @@ impl FortranComparison<'_> {
         for channel in evenly_spread(&channels(process), CHANNELS) {
             let fortran = build.ask(program, points, Some(channel), limit)?;
             let mine = self.library(process, points, Some(channel))?;
-            let kept = self.beyond_rounding(process, points, &mine, &fortran);
+            let asked = Asked {
+                build,
+                program,
+                channel: Some(channel),
+                limit,
+            };
+            let kept = self.beyond_rounding(process, points, &mine, &fortran, &asked)?;
             let fortran: Vec<Answer> = kept.iter().map(|&i| fortran[i].clone()).collect();
             let mine: Vec<library::Answer> = kept.iter().map(|&i| mine[i]).collect();
             let compared = |i: &usize| build.colors && fortran[*i].color != 0;
@@ -303,6 +337,33 @@ impl FortranComparison<'_> {
             row.channels.push(found);
         }
         Ok(agrees)
+    }
+}
+
+/// A program of the Fortran, and what it is asked.
+struct Asked<'a> {
+    build: &'a FortranBuild,
+    program: &'a Path,
+    channel: Option<Channel>,
+    limit: Duration,
+}
+
+impl Asked<'_> {
+    /// Returns by how much the Fortran's values at these events change at most if rounding changes the momenta.
+    fn changes(&self, points: &[Point], values: &[f64]) -> std::result::Result<Vec<f64>, String> {
+        let mut changes = vec![0.0f64; points.len()];
+        if points.is_empty() {
+            return Ok(changes);
+        }
+        for way in 0..WAYS {
+            let moved = moved(points, MOVED, way);
+            let (program, limit) = (self.program, self.limit);
+            let answers = self.build.ask(program, &moved, self.channel, limit)?;
+            for ((change, answer), value) in changes.iter_mut().zip(&answers).zip(values) {
+                *change = change.max((answer.value - value).abs());
+            }
+        }
+        Ok(changes)
     }
 }
 

@@ -9,7 +9,7 @@ use mebridge::files::temporary::Temporary;
 use mebridge::{Error, Result};
 use mebridge_oracle::fortran_build::{self, Channel, FortranBuild, Objects};
 use mebridge_oracle::matrix_element::MatrixElement;
-use mebridge_oracle::points::Point;
+use mebridge_oracle::points::{Point, moved};
 use mebridge_oracle::tree::Tree;
 use mebridge_oracle::{card, child};
 use std::collections::{BTreeSet, HashMap};
@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Relative change of momenta, to determine the effect of rounding on an answer.
-const MOVED: f64 = 1e-15;
+/// Largest relative change of momenta, to determine the effect of rounding on an answer.
+const MOVED: f64 = 2e-15;
 
 /// Time limit for a changed program, which may loop forever.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -414,7 +414,8 @@ impl Bench {
                 let verdict = measure.compare(answers, &fortran, &[]);
                 match verdict.outcome {
                     Outcome::Differs => {
-                        let moved = self.ask(program, channels, &self.moved_points())?;
+                        let moved = moved(&self.points, MOVED, 0);
+                        let moved = self.ask(program, channels, &moved)?;
                         measure.compare(answers, &fortran, &moved.unwrap_or_default())
                     }
                     _ => verdict,
@@ -450,18 +451,6 @@ impl Bench {
         let text = std::fs::read_to_string(&output).map_err(Error::io(&output))?;
         let answers: Option<Vec<_>> = text.lines().map(fortran_build::answer).collect();
         Ok(answers.ok_or_else(|| "an answer is no number".to_owned()))
-    }
-
-    /// Returns the events changed by rounding.
-    fn moved_points(&self) -> Vec<Point> {
-        let moved = |point: &Point| {
-            let mut point = point.clone();
-            for (i, x) in point.momenta.iter_mut().enumerate() {
-                *x *= 1.0 + MOVED * [1.0, -1.0, 2.0][i % 3];
-            }
-            point
-        };
-        self.points.iter().map(moved).collect()
     }
 
     /// Returns the reference for comparing answers.
