@@ -4,7 +4,6 @@
 
 /// Slots of a warp, each with an operation of the same form; parts of a block of the memory of events.
 #define SLOTS (OUTSIDE_LANES / LANES)
-#define NO_OPERATION 0xffffffffu
 
 typedef Lane<OUTSIDE_LANES> Outside;
 

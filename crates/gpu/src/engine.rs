@@ -53,6 +53,7 @@ use super::driver::{Function, Stream};
 use super::generated::Generated;
 use super::level_schedule::{Amp2Source, KernelRange, LevelSchedule, OperationKind, ScheduleLevel};
 use super::module_cache::ModuleCache;
+use super::shared_levels::SharedLevels;
 use super::source::{self, CompilationUnit};
 use blas::Blas;
 use clocks::Clocked;
@@ -142,7 +143,16 @@ struct PartKernels<'a> {
     /// Replaces `helicities`.
     helicity: Option<&'a Function>,
     /// Replaces the launches of operations.
-    levels: Option<&'a Function>,
+    levels: Option<LevelsKernel<'a>>,
+}
+
+/// The kernel for all levels.
+#[derive(Clone, Copy)]
+struct LevelsKernel<'a> {
+    function: &'a Function,
+    levels: &'a SharedLevels,
+    /// Its tables in device memory.
+    tables: Offset,
 }
 
 /// A plan on a GPU.
@@ -339,19 +349,18 @@ impl Engine {
                 options,
             ),
         };
-        let spec = spec.or_else(|| {
-            let shared_per_block = driver.properties().shared_per_block;
-            let of_levels = KernelSpec::of_levels(
+        let spec = match spec {
+            None if options.most_generated > 0 => KernelSpec::of_levels(
                 process,
                 &plan,
                 &tables,
                 color_blocks,
                 generated,
                 !in_parts,
-                shared_per_block,
-            );
-            of_levels.filter(|_| options.most_generated > 0)
-        });
+                driver.properties().shared_per_block,
+            ),
+            spec => spec,
+        };
         let levels = spec.as_ref().and_then(|spec| spec.levels.as_ref());
         let shared_levels = levels.map(|levels| arena.numbers(levels.tables.iter().copied()));
         let uploaded = arena.upload(&Stream::new(driver)?)?;
@@ -456,7 +465,7 @@ impl Engine {
     }
 
     /// Returns the kernels of a helicity and of the levels, if these are what generated code consists of.
-    fn parts_of<'a>(&self, generated: Option<&'a [Function]>) -> PartKernels<'a> {
+    fn parts_of<'a>(&'a self, generated: Option<&'a [Function]>) -> PartKernels<'a> {
         let (Some(spec), Some(functions)) = (&self.spec, generated) else {
             return PartKernels::default();
         };
@@ -464,7 +473,13 @@ impl Engine {
             helicity: functions
                 .first()
                 .filter(|_| spec.part == GeneratedPart::Helicity),
-            levels: functions.last().filter(|_| spec.levels.is_some()),
+            levels: (spec.levels.as_ref().zip(self.shared_levels))
+                .zip(functions.last())
+                .map(|((levels, tables), function)| LevelsKernel {
+                    function,
+                    levels,
+                    tables,
+                }),
         }
     }
 

@@ -103,16 +103,19 @@ impl Generated {
             let library = of;
             let function = || -> Option<Result<Arc<[Function]>>> {
                 let _slot = library.compiler_slots().take(&dropped)?;
-                let units = units()?;
-                let texts: Vec<CompilationUnit> = units.iter().map(|u| u.0.clone()).collect();
-                if let Err(error) = library.load(&texts) {
+                let (units, shared): (Vec<_>, Vec<_>) = units()?.into_iter().unzip();
+                if let Err(error) = library.load(&units) {
                     return Some(Err(error));
                 }
-                let kernels = units.iter().flat_map(|(unit, shared)| {
+                let kernels = units.iter().zip(shared).flat_map(|(unit, shared)| {
                     let names = unit.kernels.iter();
-                    names.map(|name| library.function(unit, name, *shared))
+                    names.map(move |name| (unit, name, shared))
                 });
-                Some(kernels.collect())
+                Some(
+                    kernels
+                        .map(|(unit, name, shared)| library.function(unit, name, shared))
+                        .collect(),
+                )
             };
             let function = std::panic::catch_unwind(std::panic::AssertUnwindSafe(function));
             let result = match function {

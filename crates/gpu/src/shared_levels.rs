@@ -6,7 +6,7 @@
 //! that are used again after the last level that reads them. What is read after the levels goes to the memory of events,
 //! at the addresses of the schedule.
 
-use super::level_schedule::{Amp2Source, KernelRange, LevelSchedule, OperationKind};
+use super::level_schedule::{Amp2Source, LevelSchedule, OperationKind};
 use mebridge_ops::Address;
 use mebridge_ops::visit::Access;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -23,7 +23,7 @@ const COST: u32 = 100;
 const COST_OF_OPERAND: u32 = 30;
 
 /// In the place of an operation of a slot that has none.
-const NO_OPERATION: u32 = u32::MAX;
+pub const NO_OPERATION: u32 = u32::MAX;
 
 /// A form has code of its own if at least one of this many operations has it. With more code, instructions do not fit into
 /// the cache, and registers do not suffice.
@@ -105,6 +105,55 @@ impl Room {
     }
 }
 
+/// Where the values of all levels are.
+struct Placement {
+    values: Vec<(Address, Value)>,
+    /// Addresses in shared memory; other values are outside.
+    inside: HashMap<Address, Address>,
+    /// Numbers per event in shared memory.
+    vectors: u32,
+    level_count: usize,
+}
+
+impl Placement {
+    /// Assigns addresses in shared memory. `sums` tells whether values to which several levels add are there even if no
+    /// level reads them.
+    fn new(schedule: &LevelSchedule, sums: bool) -> Option<Placement> {
+        let values = values(schedule, sums)?;
+        let level_count = 1 + values.iter().map(|(_, value)| value.last).max()?;
+        let mut room = Room::default();
+        let mut inside: HashMap<Address, Address> = HashMap::default();
+        for level in 0..level_count {
+            let all = || values.iter().filter(|(_, value)| value.is_inside);
+            for (address, value) in all().filter(|(_, value)| value.first_level() == level) {
+                inside.insert(*address, room.take(value.vectors));
+            }
+            for (address, value) in all().filter(|(_, value)| value.last == level) {
+                room.give(*inside.get(address)?, value.vectors);
+            }
+        }
+        Some(Placement {
+            values,
+            inside,
+            vectors: room.end,
+            level_count,
+        })
+    }
+
+    /// Returns the form of an operation.
+    fn form(
+        &self,
+        kind: OperationKind,
+        (numbers, accesses): (&[u32], &[Access]),
+    ) -> Option<OperationForm> {
+        Some(OperationForm {
+            kind,
+            outside: !self.inside.contains_key(numbers.last()?),
+            head: head(kind, numbers, accesses),
+        })
+    }
+}
+
 impl SharedLevels {
     /// Returns the tables if launches are saved and enough events fit into the shared memory of a multiprocessor.
     /// `warp` is the number of threads of a warp and of events in a block of the memory of events, and `shared_per_block`
@@ -122,14 +171,17 @@ impl SharedLevels {
         if launches < LEAST_LAUNCHES || 4 * operands > shared_per_block {
             return None;
         }
+        // Sums that go on in shared memory wait less, but more events at a time gain more.
+        let placements = [true, false].map(|sums| Placement::new(schedule, sums));
         // As many events as the banks of shared memory serve at a time, or fewer.
         let most = if double { 16 } else { 32 }.min(warp);
-        // Sums that go on in shared memory wait less, but more events at a time gain more.
-        let all = [most, most / 2]
-            .into_iter()
-            .flat_map(|lanes| [(lanes, true), (lanes, false)]);
-        all.filter_map(|(lanes, sums)| SharedLevels::with_lanes(schedule, lanes, sums, warp))
-            .find(|levels| levels.bytes(double) <= shared_per_block)
+        [most, most / 2].into_iter().find_map(|lanes| {
+            let mut all = placements
+                .iter()
+                .flatten()
+                .filter_map(|placement| SharedLevels::with_lanes(schedule, placement, lanes, warp));
+            all.find(|levels| levels.bytes(double) <= shared_per_block)
+        })
     }
 
     /// Returns the bytes of dynamic shared memory of a block.
@@ -138,55 +190,37 @@ impl SharedLevels {
         4 * self.tables.len() + (self.vectors * self.lanes) as usize * real
     }
 
-    /// Assigns addresses in shared memory and operations to warps, and writes the tables. `sums` tells whether values to which
-    /// several levels add are in shared memory even if no level reads them.
+    /// Assigns operations to warps, and writes the tables.
     fn with_lanes(
         schedule: &LevelSchedule,
+        placement: &Placement,
         lanes: u32,
-        sums: bool,
         warp: u32,
     ) -> Option<SharedLevels> {
-        let values = values(schedule, sums)?;
-        let inside_or_outside = values
-            .iter()
-            .map(|(address, value)| (*address, value.is_inside));
-        let inside_or_outside: HashMap<Address, bool> = inside_or_outside.collect();
-        let form = |range: &KernelRange, numbers: &[u32], accesses: &[Access]| {
-            Some(OperationForm {
-                kind: range.kind,
-                outside: !*inside_or_outside.get(numbers.last()?)?,
-                head: head(range.kind, numbers, accesses),
-            })
-        };
-        let forms = forms(schedule, &form)?;
-        let level_count = 1 + values.iter().map(|(_, value)| value.last).max()?;
-        let mut room = Room::default();
-        let mut inside: HashMap<Address, Address> = HashMap::default();
+        let forms = forms(schedule, placement)?;
+        let inside = |address: &Address| placement.inside.get(address).copied();
         let (mut inputs, mut tables) = (Vec::new(), Vec::new());
         let (mut operations, mut ends) = (Vec::new(), Vec::new());
-        for level in 0..level_count {
+        for (address, value) in &placement.values {
+            if let (None, Some(at)) = (value.written, inside(address)) {
+                inputs.extend((0..value.vectors).flat_map(|i| [address + i, at + i]));
+            }
+        }
+        for level in 0..placement.level_count {
             let mut of_level = Vec::new();
-            for (address, value) in values.iter().filter(|(_, value)| value.is_inside) {
-                if value.written.map_or(0, |written| written[0]) == level {
-                    let at = room.take(value.vectors);
-                    inside.insert(*address, at);
-                    if value.written.is_none() {
-                        inputs.extend((0..value.vectors).flat_map(|i| [address + i, at + i]));
-                    }
-                }
-                if value.copied() == Some(level) {
-                    of_level.push(Operation {
-                        form: forms.len() as u32,
-                        start: tables.len() as u32,
-                        cost: COST,
-                    });
-                    tables.extend([*address, *inside.get(address)?, value.vectors]);
-                }
+            let values = placement.values.iter();
+            for (address, value) in values.filter(|(_, value)| value.copied() == Some(level)) {
+                of_level.push(Operation {
+                    form: forms.len() as u32,
+                    start: tables.len() as u32,
+                    cost: COST,
+                });
+                tables.extend([*address, inside(address)?, value.vectors]);
             }
             for range in schedule.levels.get(level).into_iter().flatten() {
                 for operation in range.operations() {
                     let (numbers, accesses) = schedule.operation(operation)?;
-                    let mut form = form(range, numbers, accesses)?;
+                    let mut form = placement.form(range.kind, (numbers, accesses))?;
                     let number = forms.binary_search(&form).or_else(|_| {
                         form.head.clear();
                         forms.binary_search(&form)
@@ -196,13 +230,13 @@ impl SharedLevels {
                         start: tables.len() as u32,
                         cost: COST + COST_OF_OPERAND * numbers.len() as u32,
                     });
-                    for (&number, access) in numbers.iter().zip(accesses) {
+                    for (number, access) in numbers.iter().zip(accesses) {
                         tables.push(match access {
-                            Access::Read(_) => *inside.get(&number)?,
+                            Access::Read(_) => inside(number)?,
                             Access::Write(_) | Access::Update(_) if !form.outside => {
-                                *inside.get(&number)?
+                                inside(number)?
                             }
-                            _ => number,
+                            _ => *number,
                         });
                     }
                 }
@@ -211,11 +245,6 @@ impl SharedLevels {
                 operations.extend(list);
                 ends.push(operations.len() as u32);
             });
-            for (address, value) in values.iter().filter(|(_, value)| value.is_inside) {
-                if value.last == level {
-                    room.give(*inside.get(address)?, value.vectors);
-                }
-            }
         }
         let input_count = inputs.len() as u32 / 2;
         let mut put = |table: Vec<u32>| {
@@ -228,14 +257,14 @@ impl SharedLevels {
         tables.resize(tables.len().next_multiple_of(32), 0);
         Some(SharedLevels {
             lanes,
-            vectors: room.end,
+            vectors: placement.vectors,
             forms,
             tables,
             inputs,
             input_count,
             operations,
             ends,
-            level_count: level_count as u32,
+            level_count: placement.level_count as u32,
         })
     }
 }
@@ -285,15 +314,12 @@ fn head(kind: OperationKind, numbers: &[u32], accesses: &[Access]) -> Vec<u32> {
 }
 
 /// Returns the forms with code of their own: those of many operations, and one for the others of a kind.
-fn forms(
-    schedule: &LevelSchedule,
-    form: &impl Fn(&KernelRange, &[u32], &[Access]) -> Option<OperationForm>,
-) -> Option<Vec<OperationForm>> {
+fn forms(schedule: &LevelSchedule, placement: &Placement) -> Option<Vec<OperationForm>> {
     let mut counts: BTreeMap<OperationForm, usize> = BTreeMap::new();
     for range in schedule.levels.iter().flatten() {
         for operation in range.operations() {
-            let (numbers, accesses) = schedule.operation(operation)?;
-            *counts.entry(form(range, numbers, accesses)?).or_default() += 1;
+            let form = placement.form(range.kind, schedule.operation(operation)?)?;
+            *counts.entry(form).or_default() += 1;
         }
     }
     let all: usize = counts.values().sum();
@@ -310,6 +336,11 @@ fn forms(
 }
 
 impl Value {
+    /// Returns the level from which on it needs a place.
+    fn first_level(&self) -> usize {
+        self.written.map_or(0, |[begin, _]| begin)
+    }
+
     /// Returns the level that copies it to the memory of events.
     fn copied(&self) -> Option<usize> {
         let [_, end] = self.written?;
@@ -415,7 +446,9 @@ mod tests {
             ("h h > t t~ h", false, 8, true),
         ] {
             let schedule = schedule(name, recursive);
-            let levels = SharedLevels::with_lanes(&schedule, lanes, sums, 32).expect("levels");
+            let placement = Placement::new(&schedule, sums).expect("a placement");
+            let levels =
+                SharedLevels::with_lanes(&schedule, &placement, lanes, 32).expect("levels");
             let table = |start: u32| &levels.tables[start as usize..];
             // The address in the schedule of what each number in shared memory is, and what is in the memory of events.
             let mut held = vec![u32::MAX; levels.vectors as usize];

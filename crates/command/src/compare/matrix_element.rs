@@ -24,7 +24,7 @@ pub const CANCELLED: f64 = 1e-6;
 pub const ROUNDING: f64 = 1e-14;
 /// momenta change by at most this fraction,
 const MOVED: f64 = 1e-15;
-/// in as many ways.
+/// in this many ways.
 const WAYS: u64 = 4;
 /// If HELAS amplifies a rounding error by more than this,
 const LOSES: f64 = 1e4;
@@ -97,7 +97,13 @@ impl FortranComparison<'_> {
         };
         row.points = points.len();
         let limit = Duration::from_secs(self.options.limit);
-        let answers = match build.ask(&program, &points, None, limit) {
+        let call = FortranCall {
+            build,
+            program: &program,
+            channel: None,
+            limit,
+        };
+        let answers = match call.ask(&points) {
             Ok(answers) => answers,
             Err(reason) => return Ok(Err(Verdict::FortranEnds(reason))),
         };
@@ -117,13 +123,7 @@ impl FortranComparison<'_> {
         }
         let pairs = mine.iter().zip(&answers);
         let of_all: Vec<f64> = pairs.map(|(a, b)| difference(a.value, b.value)).collect();
-        let asked = Asked {
-            build,
-            program: &program,
-            channel: None,
-            limit,
-        };
-        let kept = match self.beyond_rounding(process, &points, &mine, &answers, &asked) {
+        let kept = match self.beyond_rounding(process, &points, &mine, &answers, &call) {
             Ok(kept) => kept,
             Err(reason) => return Ok(Err(Verdict::FortranEnds(reason))),
         };
@@ -166,7 +166,7 @@ impl FortranComparison<'_> {
             };
         }
         if self.options.channels && self.element.has_channels() {
-            agrees &= match self.channels(row, process, build, &program, &points, limit) {
+            agrees &= match self.channels(row, process, &call, &points) {
                 Ok(agrees) => agrees,
                 Err(reason) => return Ok(Err(Verdict::FortranEnds(reason))),
             };
@@ -216,7 +216,7 @@ impl FortranComparison<'_> {
         points: &[Point],
         mine: &[library::Answer],
         fortran: &[Answer],
-        asked: &Asked,
+        call: &FortranCall,
     ) -> std::result::Result<Vec<usize>, String> {
         let apart = |i: usize| (mine[i].value - fortran[i].value).abs();
         let mut kept = Vec::with_capacity(points.len());
@@ -237,7 +237,7 @@ impl FortranComparison<'_> {
         }
         let there: Vec<Point> = unsure.iter().map(|&i| points[i].clone()).collect();
         let values: Vec<f64> = unsure.iter().map(|&i| fortran[i].value).collect();
-        let changes = asked.changes(&there, &values)?;
+        let changes = call.changes(&there, &values)?;
         let unsure = unsure.into_iter().zip(changes);
         kept.extend(unsure.filter_map(|(i, change)| (apart(i) > AS_GOOD * change).then_some(i)));
         kept.sort_unstable();
@@ -301,26 +301,22 @@ impl FortranComparison<'_> {
         &self,
         row: &mut ComparisonRow,
         process: &Process,
-        build: &FortranBuild,
-        program: &Path,
+        call: &FortranCall,
         points: &[Point],
-        limit: Duration,
     ) -> std::result::Result<bool, String> {
         let points = &points[..points.len().min(CHANNEL_POINTS)];
         let mut agrees = true;
         for channel in evenly_spread(&channels(process), CHANNELS) {
-            let fortran = build.ask(program, points, Some(channel), limit)?;
-            let mine = self.library(process, points, Some(channel))?;
-            let asked = Asked {
-                build,
-                program,
+            let call = FortranCall {
                 channel: Some(channel),
-                limit,
+                ..*call
             };
-            let kept = self.beyond_rounding(process, points, &mine, &fortran, &asked)?;
+            let fortran = call.ask(points)?;
+            let mine = self.library(process, points, Some(channel))?;
+            let kept = self.beyond_rounding(process, points, &mine, &fortran, &call)?;
             let fortran: Vec<Answer> = kept.iter().map(|&i| fortran[i].clone()).collect();
             let mine: Vec<library::Answer> = kept.iter().map(|&i| mine[i]).collect();
-            let compared = |i: &usize| build.colors && fortran[*i].color != 0;
+            let compared = |i: &usize| call.build.colors && fortran[*i].color != 0;
             let colors = (0..kept.len())
                 .filter(compared)
                 .filter(|&i| fortran[i].color != mine[i].color)
@@ -340,15 +336,21 @@ impl FortranComparison<'_> {
     }
 }
 
-/// A program of the Fortran, and what it is asked.
-struct Asked<'a> {
+/// How the Fortran is called.
+#[derive(Clone, Copy)]
+struct FortranCall<'a> {
     build: &'a FortranBuild,
     program: &'a Path,
     channel: Option<Channel>,
     limit: Duration,
 }
 
-impl Asked<'_> {
+impl FortranCall<'_> {
+    /// Returns the Fortran's answers at these events.
+    fn ask(&self, points: &[Point]) -> std::result::Result<Vec<Answer>, String> {
+        (self.build).ask(self.program, points, self.channel, self.limit)
+    }
+
     /// Returns by how much the Fortran's values at these events change at most if rounding changes the momenta.
     fn changes(&self, points: &[Point], values: &[f64]) -> std::result::Result<Vec<f64>, String> {
         let mut changes = vec![0.0f64; points.len()];
@@ -356,9 +358,7 @@ impl Asked<'_> {
             return Ok(changes);
         }
         for way in 0..WAYS {
-            let moved = moved(points, MOVED, way);
-            let (program, limit) = (self.program, self.limit);
-            let answers = self.build.ask(program, &moved, self.channel, limit)?;
+            let answers = self.ask(&moved(points, MOVED, way))?;
             for ((change, answer), value) in changes.iter_mut().zip(&answers).zip(values) {
                 *change = change.max((answer.value - value).abs());
             }

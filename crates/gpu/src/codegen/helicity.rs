@@ -193,13 +193,12 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
 
     fn parts_of_helicity(&self) -> Option<HelicityCode> {
         let tables = self.tables;
-        let ends = self.ends();
         let mut graph = ValueGraph::default();
         // Amplitudes, and the objects at addresses of the workspace.
         let mut products = Vec::new();
         let mut at: HashMap<Address, Jamp> = HashMap::default();
         let amplitudes = std::slice::from_ref(&tables.amplitudes);
-        for operation in self.operations(&ends, amplitudes) {
+        for operation in self.operations(amplitudes) {
             for (address, id) in self.products(&mut graph, &operation?)? {
                 at.insert(address, Jamp::Product(products.len()));
                 products.push(Product {
@@ -209,7 +208,7 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
             }
         }
         let mut sums: Vec<AmplitudeSum> = Vec::new();
-        for operation in self.operations(&ends, &tables.sums) {
+        for operation in self.operations(&tables.sums) {
             let (counts, rest) = operation?.operands.split_at_checked(5)?;
             let (&result, mut rest) = rest.split_last()?;
             let mut terms = Vec::new();

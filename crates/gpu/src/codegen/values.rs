@@ -37,29 +37,16 @@ pub(super) struct Operation<'a> {
 }
 
 impl Generator<'_> {
-    /// End of the operands of each operation.
-    pub(super) fn ends(&self) -> HashMap<u32, u32> {
-        let tables = self.tables;
-        let mut starts = tables.starts.clone();
-        starts.sort_unstable();
-        starts.dedup();
-        let next = starts.iter().skip(1).copied();
-        let next = next.chain([tables.operands.len() as u32]);
-        starts.iter().copied().zip(next).collect()
-    }
-
     pub(super) fn operations<'b>(
         &'b self,
-        ends: &'b HashMap<u32, u32>,
         levels: &'b [ScheduleLevel],
     ) -> impl Iterator<Item = Option<Operation<'b>>> {
-        levels.iter().flatten().flat_map(move |run| {
-            (run.first..run.first + run.count).map(move |i| {
-                let start = *self.tables.starts.get(i as usize)?;
-                let end = *ends.get(&start)?;
+        levels.iter().flatten().flat_map(|run| {
+            run.operations().map(|i| {
+                let (operands, _) = self.tables.operation(i)?;
                 Some(Operation {
                     kind: run.kind,
-                    operands: self.tables.operands.get(start as usize..end as usize)?,
+                    operands,
                 })
             })
         })
@@ -67,7 +54,6 @@ impl Generator<'_> {
 
     pub(super) fn whole_process(&self) -> Option<WholeProcess> {
         let tables = self.tables;
-        let ends = self.ends();
         let mut graph = ValueGraph::default();
         let g = graph.push(Type::Real, Expression::Leaf(self.coupling().into()));
         graph.memory.insert(tables.g, g);
@@ -84,10 +70,10 @@ impl Generator<'_> {
             let id = graph.push(Type::Complex, Expression::Leaf(text));
             graph.memory.insert(address, id);
         }
-        self.event(&mut graph, &ends)?;
+        self.event(&mut graph)?;
         let mut squares = Vec::new();
         if let (true, Amp2Source::Totals { levels, totals }) = (self.channels, &tables.squares) {
-            for operation in self.operations(&ends, levels) {
+            for operation in self.operations(levels) {
                 self.event_operation(&mut graph, &operation?)?;
             }
             for address in totals {
@@ -108,10 +94,10 @@ impl Generator<'_> {
         for helicity in helicities {
             let waves = tables.waves.get(helicity as usize)?;
             let mut workspace: HashMap<Address, Id> = HashMap::default();
-            for operation in self.operations(&ends, amplitudes) {
+            for operation in self.operations(amplitudes) {
                 self.amplitude(&mut whole.graph, &operation?, waves, &mut workspace)?;
             }
-            for operation in self.operations(&ends, &tables.sums) {
+            for operation in self.operations(&tables.sums) {
                 self.sum(&mut whole.graph, operation?.operands, &mut workspace)?;
             }
             let jamp: Vec<Id> = (0..tables.flows as u32)
@@ -170,13 +156,13 @@ impl Generator<'_> {
     }
 
     /// Computes all values of an event up to the amplitudes.
-    fn event(&self, graph: &mut ValueGraph, ends: &HashMap<u32, u32>) -> Option<()> {
+    fn event(&self, graph: &mut ValueGraph) -> Option<()> {
         for leg in 0..self.masses.len() {
             let id = graph.push(Type::Momentum, Expression::Leaf(self.leg(leg)));
             let at = self.tables.leg_momenta + 4 * leg as u32;
             graph.memory.insert(at, id);
         }
-        for operation in self.operations(ends, &self.tables.levels) {
+        for operation in self.operations(&self.tables.levels) {
             self.event_operation(graph, &operation?)?;
         }
         Some(())

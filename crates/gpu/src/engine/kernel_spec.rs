@@ -222,12 +222,10 @@ impl KernelSpec {
         channels: bool,
         clocks: bool,
     ) -> Option<Vec<(CompilationUnit, usize)>> {
-        let unit = self.unit(channels, clocks);
-        if unit.is_none() && self.part != GeneratedPart::Levels {
-            return None;
-        }
-        let mut units: Vec<(CompilationUnit, usize)> =
-            unit.map(|unit| (unit, 0)).into_iter().collect();
+        let mut units = match self.part {
+            GeneratedPart::Levels => Vec::new(),
+            _ => vec![(self.unit(channels, clocks)?, 0)],
+        };
         units.extend(self.levels.as_ref().map(|levels| {
             let unit = self.shape.levels(levels, &self.plan.operations().general);
             (unit, levels.bytes(self.shape.double))

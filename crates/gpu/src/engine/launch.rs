@@ -3,7 +3,7 @@
 use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
 use super::slot::{Arrays, Slot, optional};
 use super::thread_blocks::BY_EVENT;
-use super::{Engine, PartKernels, not_whole};
+use super::{Engine, LevelsKernel, PartKernels};
 use crate::driver::{Buffer, Function, Pointer, Shape};
 use crate::level_schedule::Amp2Source;
 use crate::shared_levels::LEVELS_THREADS;
@@ -171,15 +171,14 @@ impl Engine {
     }
 
     /// Launches the kernel for all levels.
-    fn launch_shared_levels(&self, slot: &Slot, events: u32, function: &Function) -> Result<()> {
-        let spec = self.spec.as_ref().and_then(|spec| spec.levels.as_ref());
-        let (levels, tables) = spec.zip(self.shared_levels).ok_or_else(not_whole)?;
+    fn launch_shared_levels(&self, slot: &Slot, events: u32, kernel: LevelsKernel) -> Result<()> {
+        let levels = kernel.levels;
         let arguments = LevelsArguments {
             memory: slot.memory.pointer(),
             vectors: self.tables.vectors,
             events,
             numbers: self.uploaded.at(self.layout.numbers),
-            tables: self.uploaded.at(tables),
+            tables: self.uploaded.at(kernel.tables),
             table_size: levels.tables.len() as u32,
             inputs: levels.inputs,
             input_count: levels.input_count,
@@ -197,7 +196,7 @@ impl Engine {
             threads: [levels.lanes, LEVELS_THREADS / levels.lanes, 1],
             shared: levels.bytes(self.double) as u32,
         };
-        launch(slot, function, shape, &arguments)
+        launch(slot, kernel.function, shape, &arguments)
     }
 
     /// Launches everything between the copies.
@@ -293,7 +292,7 @@ impl Engine {
             Ok::<(), Error>(())
         };
         match kernels.levels {
-            Some(function) => self.launch_shared_levels(slot, events, function)?,
+            Some(kernel) => self.launch_shared_levels(slot, events, kernel)?,
             None => operations(&self.levels)?,
         }
         slot.mark(marks, 2)?;

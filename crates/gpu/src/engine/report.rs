@@ -1,10 +1,10 @@
 //! Resource usage of the kernels of an engine.
 
-use super::Engine;
 use super::kernel_spec::{GENERATED_SHAPE, GeneratedPart, helicity_shape};
 use super::launch::{Launch, answer_warps};
 use super::slot::Arrays;
 use super::thread_blocks::BY_EVENT;
+use super::{Engine, LevelsKernel};
 use crate::driver::Function;
 use crate::level_schedule::{Amp2Source, ScheduleLevel};
 use crate::shared_levels::LEVELS_THREADS;
@@ -24,8 +24,7 @@ impl Engine {
         let generated = generated.and_then(|generated| generated.get());
         let sort = (channels, generated.is_some());
         let answer_threads = answer_warps((channels, channels)) * self.lanes();
-        if let (Some(function), false) = (&generated, self.generated_part() != GeneratedPart::Whole)
-        {
+        if let (Some(function), GeneratedPart::Whole) = (&generated, self.generated_part()) {
             let threads = GENERATED_SHAPE.0;
             let subsets = self.spec.as_ref().is_some_and(|r| r.subsets.is_some());
             let each = function.iter().enumerate().map(|(i, function)| {
@@ -62,13 +61,15 @@ impl Engine {
             }
             Ok(())
         };
-        let levels = self.spec.as_ref().and_then(|spec| spec.levels.as_ref());
         let parts = self.parts_of(generated.as_deref());
-        if let Some((levels, function)) = levels.zip(parts.levels) {
-            let shared = levels.bytes(self.double);
-            each.push(self.kernel("levels", function, sort, LEVELS_THREADS, shared)?);
-        } else {
-            operations(&mut each, &self.tables.levels, &self.levels)?;
+        match parts.levels {
+            Some(LevelsKernel {
+                function, levels, ..
+            }) => {
+                let shared = levels.bytes(self.double);
+                each.push(self.kernel("levels", function, sort, LEVELS_THREADS, shared)?);
+            }
+            None => operations(&mut each, &self.tables.levels, &self.levels)?,
         }
         if let (Amp2Source::Totals { levels, .. }, true) = (&self.tables.squares, channels) {
             operations(&mut each, levels, &self.squares)?;

@@ -207,8 +207,7 @@ impl Engine {
                 });
                 Ok(())
             };
-        if let (Some(functions), false) = (generated, self.generated_part() != GeneratedPart::Whole)
-        {
+        if let (Some(functions), GeneratedPart::Whole) = (generated, self.generated_part()) {
             let subsets = self.spec.as_ref().and_then(|r| r.subsets.as_ref());
             let in_y = subsets.map_or(1, |subsets| subsets.order.len() as u32);
             let (threads, _) = GENERATED_SHAPE;
