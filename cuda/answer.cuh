@@ -54,11 +54,14 @@ extern "C" __global__ void MAX_THREADS(ANSWER_WARPS *LANES) answer(ARGUMENTS(Ans
             if (HELICITY_SUM == POSITIVE) sizes = total;
             Real random = random_number(a.random_helicity[e]), running = 0, of_chosen = 1;
             int chosen = NONE;
-            for (unsigned i = 0; i < c->helicity_count && chosen < 0; i++) {
-                running += size_of(contributions[(Size)i * padded + e]);
-                if (random < running / sizes) {
+            // All of them, so that loads do not wait for comparisons.
+#pragma unroll 16
+            for (unsigned i = 0; i < c->helicity_count; i++) {
+                const Real contribution = contributions[(Size)i * padded + e];
+                running += size_of(contribution);
+                if (chosen < 0 && is_below(random, running, sizes)) {
                     chosen = (int)c->helicities[i];
-                    of_chosen = contributions[(Size)i * padded + e];
+                    of_chosen = contribution;
                 }
             }
             a.helicity[e] = chosen;
@@ -86,7 +89,7 @@ extern "C" __global__ void MAX_THREADS(ANSWER_WARPS *LANES) answer(ARGUMENTS(Ans
                 for (unsigned i = begin; i < end; i++) total += jamp2[(Size)c->flows[i] * padded];
                 for (unsigned i = begin; i < end && chosen < 0; i++) {
                     running += jamp2[(Size)c->flows[i] * padded];
-                    if (random < running / total) chosen = (int)c->flows[i];
+                    if (is_below(random, running, total)) chosen = (int)c->flows[i];
                 }
             }
             a.color[e] = chosen;

@@ -11,6 +11,11 @@
 #define ROLLED _Pragma("unroll 1")
 #endif
 
+// How far the lanes of a thread are from each other, where a block has a thread for each lane.
+#ifndef LANES_STEP
+#define LANES_STEP LANES
+#endif
+
 // The only parameter of a kernel, a structure of crates/gpu/src/structures.rs.
 #ifndef ARGUMENTS
 #define ARGUMENTS(type) const type

@@ -40,6 +40,9 @@ alignas(128) static thread_local unsigned char emulator_shared[EMULATOR_SHARED +
 
 #define ROLLED
 
+// Blocks may have fewer threads than lanes.
+#define LANES_STEP blockDim.x
+
 // A kernel is called with the address of its arguments.
 #define ARGUMENTS(type) const type &
 #define SHARED(type, name) type *name = reinterpret_cast<type *>(emulator_shared)

@@ -12,6 +12,7 @@ extern "C" __global__ void load(ARGUMENTS(LoadArguments) a) {
         const double *p = a.momenta + (Size)event * 4 * a.legs;
         bool good = true;
         Sum sum = {{{0, 0, 0, 0}}, 0};
+#pragma unroll 4
         for (unsigned leg = 0; leg < a.legs; leg++, p += 4) {
             Momentum q = {{(Real)p[0], (Real)p[1], (Real)p[2], (Real)p[3]}};
             m.put_momentum(a.leg_momenta + 4 * leg, q);

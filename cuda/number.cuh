@@ -231,6 +231,14 @@ DEVICE Real size_of(Real contribution) {
     return HELICITY_SUM == POSITIVE ? contribution : magnitude(contribution);
 }
 
+// Whether a random number is below `running / sum`. Without a division where a product decides beyond its rounding: the
+// division would take most of the time of a choice.
+DEVICE bool is_below(Real random, Real running, Real sum) {
+    const Real threshold = random * sum, margin = threshold * (sizeof(Real) == 8 ? Real(0x1p-50) : Real(0x1p-21));
+    if (0 < threshold && magnitude(running - threshold) > margin) return threshold < running;
+    return random < running / sum;
+}
+
 // ---------------------------------------------------------------------------------------------
 // A momentum may be off its mass shell by this part of its energy squared.
 #define OFF_SHELL Real(1e-4)

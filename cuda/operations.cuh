@@ -10,25 +10,20 @@
     DEVICE void execute_##KIND(Operands op, Memory m, Results r, const Real *numbers)
 
 /// Operands of which the first are known to the compiler.
-template <unsigned... KNOWN> struct KnownHead {
-    const unsigned *at;
+template <class Operands, unsigned... KNOWN> struct KnownHead {
+    Operands at;
 
     DEVICE unsigned operator[](unsigned i) const {
         const unsigned known[] = {KNOWN...};
         return i < sizeof...(KNOWN) ? known[i] : at[i];
     }
-    DEVICE const unsigned *operator+(unsigned n) const { return at + n; }
-};
-
-struct Terms {
-    const unsigned *next;
-    DEVICE unsigned take() { return *next++; }
+    DEVICE Operands operator+(unsigned n) const { return at + n; }
 };
 
 EXECUTE(Momentum) {
     unsigned plus = op[0], minus = op[1];
     Momentum sum = {{0, 0, 0, 0}};
-    const unsigned *t = op + 2;
+    auto t = op + 2;
     for (unsigned i = 0; i < plus + minus; i++) {
         Momentum p = m.momentum(*t++);
         for (int k = 0; k < 4; k++) sum.p[k] = i < plus ? sum.p[k] + p.p[k] : sum.p[k] - p.p[k];
@@ -165,15 +160,15 @@ DEVICE void finish(Memory m, Results r, unsigned mode, unsigned factor, Four sum
 /// Adds up the terms from `ADDED` to `SUBTRACTED`, and subtracts those from there to `END`; `TERM` adds the
 /// term at `t`, with this number of operands, to the sum.
 #define DIFFERENCE(SUM, NEGATIVE, ADDED, SUBTRACTED, END, LENGTH, TERM)                            \
-    for (const unsigned *t = SUBTRACTED; t < END; t += LENGTH) SUM = TERM;                         \
+    for (auto t = SUBTRACTED; t < END; t += LENGTH) SUM = TERM;                                    \
     if (SUBTRACTED < END) SUM = NEGATIVE(SUM);                                                     \
-    for (const unsigned *t = ADDED; t < SUBTRACTED; t += LENGTH) SUM = TERM;
+    for (auto t = ADDED; t < SUBTRACTED; t += LENGTH) SUM = TERM;
 
 #define SUM_FFV(KIND, TERM, PROPAGATE)                                                             \
     EXECUTE(KIND) {                                                                                \
         unsigned mode = op[0], plus = op[1], minus = op[2];                                        \
-        const unsigned *added = op + 3, *subtracted = added + 2 * plus;                            \
-        const unsigned *tail = subtracted + 2 * minus;                                             \
+        const auto added = op + 3, subtracted = added + 2 * plus;                                  \
+        const auto tail = subtracted + 2 * minus;                                                  \
         Four sum = no_four();                                                                      \
         DIFFERENCE(sum, negative, added, subtracted, tail, 2,                                      \
                    TERM(m.four(t[0]), m.four(t[1]), sum))                                          \
@@ -189,9 +184,9 @@ SUM_FFV(SumFfv3, term_Ffv3, finish(m, r, mode, tail[0], sum, tail[1]);)
 
 EXECUTE(SumVvv1) {
     unsigned mode = op[0], threes = op[1], plus = op[2], minus = op[3];
-    const unsigned *t = op + 4;
-    const unsigned *added = t + 4 * threes, *subtracted = added + 3 * plus;
-    const unsigned *tail = subtracted + 3 * minus;
+    auto t = op + 4;
+    const auto added = t + 4 * threes, subtracted = added + 3 * plus;
+    const auto tail = subtracted + 3 * minus;
     Four result = no_four();
     if (plus + minus) {
         Four sum = no_four();
@@ -209,7 +204,7 @@ EXECUTE(SumVvv1) {
 EXECUTE(SumVvvvDiff1) {
     unsigned mode = op[0], count = op[1];
     Four sum = no_four();
-    const unsigned *t = op + 2;
+    auto t = op + 2;
     for (unsigned i = 0; i < count; i++, t += 3)
         sum = term_VvvvDiff1(m.four(t[0]), m.four(t[1]), m.four(t[2]), sum);
     finish(m, r, mode, t[0], sum, t[1]);
@@ -217,9 +212,9 @@ EXECUTE(SumVvvvDiff1) {
 
 EXECUTE(SumVss1) {
     unsigned mode = op[0], pairs = op[1], plus = op[2], minus = op[3];
-    const unsigned *t = op + 4;
-    const unsigned *added = t + 3 * pairs, *subtracted = added + 3 * plus;
-    const unsigned *tail = subtracted + 3 * minus;
+    auto t = op + 4;
+    const auto added = t + 3 * pairs, subtracted = added + 3 * plus;
+    const auto tail = subtracted + 3 * minus;
     Four result = mode & MODE_ADD ? r.four(tail[2]) : no_four();
     if (pairs) {
         Four sum = no_four();
@@ -238,9 +233,9 @@ EXECUTE(SumVss1) {
 
 EXECUTE(ScalarVertex) {
     unsigned mode = op[0], plus = op[1], minus = op[2], more = op[3], less = op[4];
-    const unsigned *added = op + 5, *subtracted = added + 2 * plus;
-    const unsigned *more_added = subtracted + 2 * minus, *more_subtracted = more_added + 2 * more;
-    const unsigned *tail = more_subtracted + 2 * less;
+    const auto added = op + 5, subtracted = added + 2 * plus;
+    const auto more_added = subtracted + 2 * minus, more_subtracted = more_added + 2 * more;
+    const auto tail = more_subtracted + 2 * less;
     Cx result = mode & MODE_ADD ? r.complex(tail[2]) : Cx{0, 0};
     if (plus + minus) {
         Cx sum = {0, 0};
@@ -259,7 +254,7 @@ EXECUTE(ScalarVertex) {
 
 EXECUTE(SumSss1) {
     unsigned plus = op[0], minus = op[1];
-    const unsigned *added = op + 2, *subtracted = added + 2 * plus, *tail = subtracted + 2 * minus;
+    const auto added = op + 2, subtracted = added + 2 * plus, tail = subtracted + 2 * minus;
     Cx sum = {0, 0};
     DIFFERENCE(sum, -, added, subtracted, tail, 2, term_Sss1(m.complex(t[0]), m.complex(t[1]), sum))
     r.put_complex(tail[1], m.complex(tail[0]) * sum);
@@ -268,7 +263,7 @@ EXECUTE(SumSss1) {
 EXECUTE(Add) {
     unsigned plus = op[0], minus = op[1];
     Four sum = no_four();
-    const unsigned *t = op + 2;
+    auto t = op + 2;
     for (unsigned i = 0; i < plus; i++) sum = add_four(sum, m.four(*t++));
     if (minus) {
         Four other = no_four();
@@ -289,7 +284,7 @@ EXECUTE(MinusConjugate) {
 #define DENSITY(KIND)                                                                               \
     EXECUTE(KIND) {                                                                                 \
         Matrix sum = no_matrix();                                                                   \
-        const unsigned *t = op + 1, *out = t + op[0];                                               \
+        auto t = op + 1, out = t + op[0];                                                      \
         while (t < out) sum = term_##KIND(m.four(*t++), sum);                                       \
         r.put_matrix(*out, sum);                                                                    \
     }
@@ -298,7 +293,7 @@ DENSITY(DensityVector)
 
 EXECUTE(DensityScalar) {
     Real sum = 0;
-    const unsigned *t = op + 1, *out = t + op[0];
+    auto t = op + 1, out = t + op[0];
     while (t < out) sum = term_DensityScalar(m.complex(*t++), sum);
     r.put_real(*out, sum);
 }

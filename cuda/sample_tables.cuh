@@ -57,7 +57,7 @@ extern "C" __global__ void answer_sample(ARGUMENTS(SampleArguments) a) {
             for (unsigned i = 0; i < c->helicity_count && chosen < 0; i++) {
                 const Real contribution = contributions[(Size)i * padded];
                 running += size_of(contribution);
-                if (random < running / sizes) {
+                if (is_below(random, running, sizes)) {
                     chosen = (int)c->helicities[i];
                     of_chosen = contribution;
                 }
@@ -84,7 +84,7 @@ extern "C" __global__ void answer_sample(ARGUMENTS(SampleArguments) a) {
             const unsigned diagram = process->drawn[2 * i];
             const Real x = square(i);
             running += x;
-            if (chosen < 0 && random < running / squares) chosen = (int)diagram;
+            if (chosen < 0 && is_below(random, running, squares)) chosen = (int)diagram;
             if (a.shares) {
                 for (; next < diagram; next++) put_share(a, e, next, 0);
                 put_share(a, e, diagram, finite ? x / squares : 0);
@@ -108,7 +108,7 @@ extern "C" __global__ void answer_sample(ARGUMENTS(SampleArguments) a) {
         for (unsigned i = begin; i < end; i++) total += a.jamp2[(Size)flow(i) * padded + e];
         for (unsigned i = begin; i < end && chosen < 0; i++) {
             running += a.jamp2[(Size)flow(i) * padded + e];
-            if (random_color < running / total) chosen = (int)flow(i);
+            if (is_below(random_color, running, total)) chosen = (int)flow(i);
         }
         put_color(a, e, chosen < 0 && begin < end ? (int)flow(begin) : chosen);
         if (!a.leading_color) continue;

@@ -8,6 +8,7 @@
 
 use super::level_schedule::{Amp2Source, LevelSchedule, OperationKind};
 use mebridge_ops::Address;
+use mebridge_ops::opcode::Consumed;
 use mebridge_ops::visit::Access;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;
@@ -18,16 +19,16 @@ pub const LEVELS_THREADS: u32 = 512;
 /// Least number of launches that the kernel replaces.
 const LEAST_LAUNCHES: usize = 6;
 
-/// Cost of an operation, in instructions: what each takes, and what each of its operands takes more.
-const COST: u32 = 100;
-const COST_OF_OPERAND: u32 = 30;
+/// Instructions of an operation beside loads, stores and multiply-adds, and those of a copy to the memory of events.
+const INSTRUCTIONS: u32 = 50;
+const COPY: u32 = 100;
 
 /// In the place of an operation of a slot that has none.
 pub const NO_OPERATION: u32 = u32::MAX;
 
 /// A form has code of its own if at least one of this many operations has it. With more code, instructions do not fit into
-/// the cache, and registers do not suffice.
-const SHARE_OF_FORM: usize = 40;
+/// the cache.
+const SHARE_OF_FORM: usize = 60;
 
 /// Operations that are executed by the same code.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,7 +93,9 @@ struct Room {
 }
 
 impl Room {
+    /// Returns a place at an even address, so that one instruction reads two numbers.
     fn take(&mut self, vectors: u32) -> Address {
+        let vectors = vectors.next_multiple_of(2);
         if let Some(at) = self.free.get_mut(&vectors).and_then(Vec::pop) {
             return at;
         }
@@ -101,6 +104,7 @@ impl Room {
     }
 
     fn give(&mut self, at: Address, vectors: u32) {
+        let vectors = vectors.next_multiple_of(2);
         self.free.entry(vectors).or_default().push(at);
     }
 }
@@ -213,7 +217,7 @@ impl SharedLevels {
                 of_level.push(Operation {
                     form: forms.len() as u32,
                     start: tables.len() as u32,
-                    cost: COST,
+                    cost: COPY,
                 });
                 tables.extend([*address, inside(address)?, value.vectors]);
             }
@@ -228,7 +232,7 @@ impl SharedLevels {
                     of_level.push(Operation {
                         form: number.ok()? as u32,
                         start: tables.len() as u32,
-                        cost: COST + COST_OF_OPERAND * numbers.len() as u32,
+                        cost: cost(range.kind, numbers, accesses),
                     });
                     for (number, access) in numbers.iter().zip(accesses) {
                         tables.push(match access {
@@ -267,6 +271,24 @@ impl SharedLevels {
             level_count: placement.level_count as u32,
         })
     }
+}
+
+/// Returns the instructions of an operation, approximately.
+fn cost(kind: OperationKind, numbers: &[u32], accesses: &[Access]) -> u32 {
+    let mut consumed = Consumed::default();
+    for (i, (&number, &access)) in numbers.iter().zip(accesses).enumerate() {
+        consumed.operand(number, access, i == 0);
+    }
+    let multiply_adds = match kind {
+        OperationKind::Opcode(opcode) => opcode.multiply_adds(consumed),
+        OperationKind::Momentum | OperationKind::Propagator => 10,
+        _ => 30,
+    };
+    let each = accesses.iter().map(|access| match *access {
+        Access::Read(vectors) | Access::Write(vectors) | Access::Update(vectors) => 3 + vectors / 2,
+        Access::Number | Access::Indexed(_) => 1,
+    });
+    INSTRUCTIONS + each.sum::<u32>() + multiply_adds as u32 * 5 / 4
 }
 
 /// Groups operations of a form by the slots of a warp, and divides the groups between warps; calls `put` with the list of

@@ -313,7 +313,7 @@ extern "C" __global__ void MAX_THREADS(256)
             let known: Vec<String> = form.head.iter().map(u32::to_string).collect();
             let op = match &known[..] {
                 [] => "op".to_owned(),
-                known => format!("KnownHead<{}>{{op}}", known.join(", ")),
+                known => format!("KnownHead<Operands, {}>{{op}}", known.join(", ")),
             };
             format!(" case {number}: execute_{name}({op}, m, {r}, a.numbers); break;")
         };
@@ -324,6 +324,7 @@ extern "C" __global__ void MAX_THREADS(256)
         );
         CompilationUnit {
             text: [
+                "#define MEMORY_PAIRS true",
                 &shape.prelude(),
                 &LevelsArguments::declaration(),
                 &executors.collect::<String>(),

@@ -580,3 +580,56 @@ fn single_precision_does_not_cancel_near_the_negative_axis() {
     assert!((f[4] / exact - 1.0).abs() < 1e-5, "{f:?}");
     assert!((f[6] / (2.0 * p[0]).sqrt() - 1.0).abs() < 1e-5, "{f:?}");
 }
+
+/// Kernel that writes for each event whether the first number is below the quotient of the next two.
+const BELOW: &str = r#"
+extern "C" __global__ void below(ARGUMENTS(Numbers) a) {
+    Real *m = a.m + 4 * blockIdx.x;
+    m[3] = is_below(m[0], m[1], m[2]);
+}
+"#;
+
+/// A choice without a division is that with it, also where the product is a digit or two from the sum, zero, infinite, or
+/// too small for its digits.
+fn compare_choices<S: Number>() {
+    let Some(program) = Program::new::<S>(BELOW) else {
+        return;
+    };
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    let epsilon = f64::powi(2.0, -if S::NAME == "double" { 52 } else { 23 });
+    let special = [0.0, -1.0, 1e-320, 1e-42, f64::INFINITY, f64::NAN];
+    let mut numbers: Vec<S> = Vec::new();
+    for i in 0..4000 {
+        let x = random.random::<f64>();
+        let sum = 10f64.powi(random.random_range(-30..30));
+        let near = 1.0 + epsilon * f64::from(random.random_range(-12..=12));
+        let (running, sum) = match i % 4 {
+            0 => (sum * random.random::<f64>(), sum),
+            1 | 2 => (x * sum * near, sum),
+            _ => {
+                let of = |i: usize| special.get(i).copied().unwrap_or(x);
+                (of(random.random_range(0..8)), of(random.random_range(0..8)))
+            }
+        };
+        numbers.extend([x, running, sum, 0.0].map(S::from_f64));
+    }
+    program.run("below", &mut numbers, 4000, [0; 4]);
+    let (mut below, mut near) = (0, 0);
+    for one in numbers.chunks_exact(4) {
+        let [random, running, sum, is_below] = [0, 1, 2, 3].map(|i| one[i].to_f64());
+        let quotient = S::from_f64(running / sum).to_f64();
+        assert_eq!(is_below != 0.0, random < quotient, "{one:?}");
+        below += u32::from(is_below != 0.0);
+        near += u32::from((random / quotient - 1.0).abs() < 8.0 * epsilon);
+    }
+    assert!(
+        (1000..3000).contains(&below) && near > 500,
+        "{below}, {near}"
+    );
+}
+
+#[test]
+fn choices_without_a_division_are_those_with_it() {
+    compare_choices::<f64>();
+    compare_choices::<f32>();
+}

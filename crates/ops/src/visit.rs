@@ -3,7 +3,9 @@
 //! The visitor is derived from the table of operations. Validation of plans, schedules, costs and the GPU's tables use
 //! it to go through operands, without knowing the opcodes.
 
-use super::opcode::{COMPLEX, Field, Layout, MOMENTUM, Mode, Opcode, Operands, REAL};
+use super::opcode::{
+    COMPLEX, Consumed, FOUR, Field, Layout, MOMENTUM, Mode, Opcode, Operands, REAL,
+};
 use super::{Address, Batch, GeneralRoutine};
 
 /// The role of an operand.
@@ -19,6 +21,33 @@ pub enum Access {
     Indexed(u32),
     /// A count or a mode, not an address.
     Number,
+}
+
+impl Consumed {
+    /// Counts an operand. `begins` tells whether it is the first of its operation.
+    pub fn operand(&mut self, operand: Address, access: Access, begins: bool) {
+        match access {
+            Access::Number if begins => self.half = operand & Mode::HALF != 0,
+            Access::Read(FOUR) => self.waves += 1,
+            Access::Read(MOMENTUM) => self.momenta += 1,
+            Access::Read(COMPLEX) => self.numbers += 1,
+            _ => {}
+        }
+    }
+}
+
+/// Approximate multiply-adds of a general routine.
+const GENERAL: usize = 200;
+
+impl Opcode {
+    /// Multiply-adds of one operation with these operands, a fixed number of them or as many as `consumed` says.
+    pub fn multiply_adds(self, consumed: Consumed) -> usize {
+        match self.operands() {
+            Some(Operands::Fixed { multiply_adds, .. }) => multiply_adds,
+            Some(Operands::Stream { multiply_adds, .. }) => multiply_adds(consumed),
+            None => GENERAL,
+        }
+    }
 }
 
 /// Calls `visitor` for each operand of a batch, in order, with its role. `indexed` tells whether the batch is one of a

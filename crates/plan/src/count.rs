@@ -8,7 +8,7 @@
 use super::Plan;
 use super::color_ordered::Loops;
 use mebridge_ops::Batch;
-use mebridge_ops::opcode::{COMPLEX, Consumed, FOUR, MOMENTUM, Mode, Operands};
+use mebridge_ops::opcode::{Consumed, Operands};
 use mebridge_ops::visit::{Access, visit};
 use serde::{Deserialize, Serialize};
 
@@ -80,34 +80,25 @@ impl Count {
     }
 }
 
-/// Approximate multiply-adds of a general routine.
-const GENERAL: usize = 200;
-
 /// Number of results of a batch, and its multiply-adds.
 fn work(batch: &Batch) -> (usize, usize) {
-    match batch.opcode.operands() {
-        Some(Operands::Fixed { multiply_adds, .. }) => (batch.len(), batch.len() * multiply_adds),
-        Some(Operands::Stream { multiply_adds, .. }) => each_result(batch, multiply_adds),
-        None => (batch.len(), batch.len() * GENERAL),
+    let opcode = batch.opcode;
+    if !matches!(opcode.operands(), Some(Operands::Stream { .. })) {
+        return (
+            batch.len(),
+            batch.len() * opcode.multiply_adds(Consumed::default()),
+        );
     }
-}
-
-/// Number of results of operations of variable length, and their total work.
-fn each_result(batch: &Batch, work: impl Fn(Consumed) -> usize) -> (usize, usize) {
     let (mut results, mut all) = (0, 0);
     let mut read = Consumed::default();
     let mut begins = true;
-    let whole = visit(batch, &[], false, &mut |operand, access| match access {
-        Access::Number if std::mem::take(&mut begins) => read.half = operand & Mode::HALF != 0,
-        Access::Read(FOUR) => read.waves += 1,
-        Access::Read(MOMENTUM) => read.momenta += 1,
-        Access::Read(COMPLEX) => read.numbers += 1,
-        Access::Write(_) | Access::Update(_) => {
+    let whole = visit(batch, &[], false, &mut |operand, access| {
+        read.operand(operand, access, std::mem::take(&mut begins));
+        if matches!(access, Access::Write(_) | Access::Update(_)) {
             results += 1;
-            all += work(std::mem::take(&mut read));
+            all += opcode.multiply_adds(std::mem::take(&mut read));
             begins = true;
         }
-        Access::Read(_) | Access::Indexed(_) | Access::Number => {}
     });
     debug_assert!(
         whole.is_some(),
