@@ -1,7 +1,7 @@
 //! Error messages for events that have no matrix element.
 
 use super::form::Form;
-use crate::backend::{NOT_CONSERVED, OFF_SHELL};
+use crate::backend::{AllowedMomenta, NOT_CONSERVED, OFF_SHELL};
 use crate::error::Error;
 use crate::inputs::Points;
 
@@ -16,6 +16,7 @@ impl Form {
     pub fn what_is_wrong(&self, momenta: &[f64], event: usize) -> Error {
         let process = self.process();
         let legs = process.legs.len();
+        let off_shell = self.recipe().settings.allowed == AllowedMomenta::OffShell;
         let badness = |leg: usize| {
             let p = &momenta[4 * leg..4 * leg + 4];
             let mass = self.mass(leg);
@@ -23,6 +24,8 @@ impl Form {
             let relative = (off / (p[0] * p[0])).abs();
             if p.iter().any(|x| !x.is_finite()) || p[0] <= 0.0 {
                 f64::INFINITY
+            } else if off_shell {
+                0.0
             } else {
                 relative
             }

@@ -364,6 +364,104 @@ fn helicities_that_vanish_in_the_first_event_count() {
     agree(&library[2..], &right);
 }
 
+/// Close to the threshold of two top quarks aMC@NLO's generator loses digits: a soft parton of a run was off its mass shell by
+/// 4e-2 of its energy squared. aMC@NLO also goes on after events of which |M|^2 is not finite: it leaves out what is NaN.
+#[test]
+fn a_run_goes_on_after_events_at_the_edge() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let mut small = by_hand(d.path(), "nlo");
+    let real = import_directory(&small.p).unwrap().remove(0);
+    let values = real.model.evaluate(&real.model.default_card(), 1.2);
+    let mass = real.legs[2].mass.0.unwrap();
+    let mass = values[real.model.parameters[mass as usize].value as usize].re;
+    let soft = [
+        [173.00606835109468, 0.0, 0.0, 173.00606835109468],
+        [173.00606835109468, 0.0, 0.0, -173.00606835109468],
+        [
+            173.00606469136727,
+            0.3437121526469631,
+            1.3652791680304417,
+            0.34102015047171735,
+        ],
+        [
+            173.00606467663138,
+            -0.34371215293885965,
+            -1.365279169189901,
+            -0.34101266964572685,
+        ],
+        [
+            7.3341907125268335e-6,
+            2.918965624765235e-10,
+            1.159459417365838e-9,
+            -7.480825985339834e-6,
+        ],
+    ];
+    let soft = soft.map(|p| p.map(|x| x * mass / 173.0));
+    // The quark that goes out has the direction of the one that comes in.
+    let across = (400.0f64.powi(2) - 100.0f64.powi(2) - mass * mass).sqrt();
+    let along = [
+        [500.0, 0.0, 0.0, 500.0],
+        [500.0, 0.0, 0.0, -500.0],
+        [400.0, across, 0.0, -100.0],
+        [400.0, -across, 0.0, -100.0],
+        [200.0, 0.0, 0.0, 200.0],
+    ];
+    let emission = |momenta: [[f64; 4]; 5]| {
+        let numbers = momenta.iter().flatten().map(|x| format!("{x:e}\n"));
+        format!("3 1 0 1.2\n{}", numbers.collect::<String>())
+    };
+    // The first Born of a configuration is the Fortran's.
+    let borns = small
+        .input
+        .lines()
+        .take_while(|line| !line.starts_with("3 "));
+    let with_coupling = |g: &str| -> String {
+        let line = |line: &str| match line.rsplit_once(' ') {
+            Some((before, _)) => format!("{before} {g}\n"),
+            None => format!("{line}\n"),
+        };
+        borns.clone().map(line).collect()
+    };
+    let (usual, too_large) = (with_coupling("1.2"), with_coupling("1e200"));
+    let count = usual.lines().filter(|line| line.contains(' ')).count();
+    small.input = [
+        &*usual,
+        &*emission(soft),
+        &*too_large,
+        &*emission(along),
+        &*usual,
+    ]
+    .concat();
+    small.make();
+    let (fortran, _) = small.run("madevent_mintFO", "1");
+    small.clean();
+    link(&small.output, &[]).ok();
+    small.make();
+    let (library, stderr) = small.run("madevent_mintFO", "1");
+    agree(&library[..count], &fortran[..count]);
+    let ratio = library[count][0] / fortran[count][0];
+    assert!((ratio - 1.0).abs() < 1e-6, "{ratio}");
+    // AMP_SPLIT keeps what the events before have left.
+    let after = library.len() - count;
+    let first = |answers: &[Vec<f64>]| answers.iter().map(|a| vec![a[0]]).collect::<Vec<_>>();
+    agree(&first(&library[after..]), &first(&fortran[after..]));
+    let between = &library[1 + count..after];
+    assert_eq!(between.len(), count + 1);
+    assert!(
+        between.iter().all(|answer| answer[0].is_nan()),
+        "{between:?}"
+    );
+    for why in [
+        "too large",
+        "particles 1 and 5, which have no mass, have the same direction",
+    ] {
+        assert!(stderr.contains(why), "{stderr}");
+    }
+}
+
 #[test]
 fn an_edit_of_a_born_is_seen() {
     if !compiler() {

@@ -27,7 +27,9 @@
 //! For aMC@NLO `mebridge_open_real` and `mebridge_open_born` open processes of which single events are evaluated, on the
 //! CPU and in double precision: close to soft and collinear limits reals and their counterterms cancel. `mebridge_squared`
 //! replaces `SMATRIX<n>_SPLITORDERS` of a real emission with one squared order, `mebridge_born` `SBORN_SPLITORDERS` and
-//! `mebridge_link` `SB_SF_<nnn>_SPLITORDERS`, all for the last event from one evaluation of its amplitudes.
+//! `mebridge_link` `SB_SF_<nnn>_SPLITORDERS`, all for the last event from one evaluation of its amplitudes. Where |M|^2 is
+//! not finite these write NaN, as the Fortran does; the other functions stop the program. Momenta may be off their mass
+//! shells.
 //!
 //! In check mode (`CUDACPP_RUNTIME_FBRIDGEMODE` below 0) the executable also evaluates the Fortran's own matrix
 //! elements and reports both (module `check_mode`).
@@ -44,9 +46,11 @@ use super::pointers::{
     value, write,
 };
 use super::registry::{self, Entry, LinkedBorn};
+use mebridge::backend::AllowedMomenta;
 use mebridge::born::{self, BornSums};
 use mebridge::bridge::Bridge;
 use mebridge::error::{Error, Result};
+use mebridge::message::say_once;
 use mebridge::process::{Contract, Process};
 use mebridge::runtime::{BackendChoice, Igraph, Precision, Switches};
 use std::borrow::Cow;
@@ -237,7 +241,13 @@ fn open(bytes: &[u8], what_for: Use, npar: usize, card: &[f64]) -> Result<u64> {
         })
         .collect();
     let caller = Caller::new(Igraph::Yes, Contract::WithIgraph);
-    let bridge = Bridge::new(process, &values, &switches, nevt)?;
+    let mut bridge = Bridge::new(process, &values, &switches, nevt)?;
+    // Close to a threshold aMC@NLO's generator loses digits, and a soft parton is off its mass shell by as much.
+    let batches = matches!(what_for, Use::Batches(_));
+    if !batches && !bridge.allow(AllowedMomenta::OffShell) {
+        let what = "a bridge that has evaluated before its first call".into();
+        return Err(Error::Internal { what });
+    }
     announce(&bridge, ORIGIN, Some("that of MadEvent"), &switches);
     OPENED.store(true, Ordering::Relaxed);
     let mut entry = Entry::new(bridge, caller);
@@ -391,7 +401,10 @@ pub unsafe extern "C" fn mebridge_squared_(
             let count = 4 * entry.bridge.process().legs.len();
             // SAFETY: guaranteed by the caller; null is rejected.
             let momenta = unsafe { input(NAME, "momenta", momenta, count) }?;
-            let found = entry.bridge.one_squared(momenta, g_s)?;
+            let found = match entry.bridge.one_squared(momenta, g_s) {
+                Err(Error::NotFinite { why, .. }) => not_finite(&entry.bridge, &why),
+                found => found?,
+            };
             // SAFETY: as above.
             unsafe { write(NAME, "squared", squared, found) }
         })
@@ -476,7 +489,16 @@ pub unsafe extern "C" fn mebridge_born_(
                 ));
             };
             born.count(goodhel, skip);
-            let (sums, evaluated) = born.of_event(bridge, (momenta, g_s))?;
+            let (sums, evaluated) = match born.of_event(bridge, (momenta, g_s)) {
+                Err(Error::NotFinite { why, .. }) => {
+                    let none = not_finite(bridge, &why);
+                    for numbers in [amplitudes, amp2, jamp2, answer] {
+                        numbers.fill(none);
+                    }
+                    return Ok(());
+                }
+                found => found?,
+            };
             amp2.copy_from_slice(sums.amp2());
             for (to, from) in jamp2.iter_mut().zip(sums.jamp2()) {
                 *to = from;
@@ -543,11 +565,24 @@ pub unsafe extern "C" fn mebridge_link_(
             let legs = bridge.process().legs.len();
             // SAFETY: guaranteed by the caller; null is rejected.
             let momenta = unsafe { input(NAME, "momenta", momenta, 4 * legs) }?;
-            let (sums, _) = born.of_event(bridge, (momenta, g_s))?;
+            let found = match born.of_event(bridge, (momenta, g_s)) {
+                Err(Error::NotFinite { why, .. }) => not_finite(bridge, &why),
+                found => found?.0.link(number),
+            };
             // SAFETY: as above.
-            unsafe { write(NAME, "linked", linked, sums.link(number)) }
+            unsafe { write(NAME, "linked", linked, found) }
         })
     });
+}
+
+/// Returns the |M|^2 of an event of aMC@NLO that is not finite, and prints the reason once. The Fortran does not stop there,
+/// and aMC@NLO leaves out contributions that are NaN; most such events fail its cuts anyway.
+fn not_finite(bridge: &Bridge, why: &str) -> f64 {
+    let process = &bridge.process().name;
+    say_once(format_args!(
+        "WARNING {process}: |M|^2 of an event is not finite: {why}; it is NaN, and aMC@NLO leaves it out"
+    ));
+    f64::NAN
 }
 
 fn no_born(name: &'static str) -> Error {
