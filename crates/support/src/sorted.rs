@@ -61,24 +61,9 @@ impl<K, V> SortedMap<K, V> {
         self.entries.iter_mut().map(|(_, value)| value)
     }
 
-    /// The keys in order, without their values.
-    pub fn into_keys(self) -> impl DoubleEndedIterator<Item = K> + ExactSizeIterator {
-        self.entries.into_iter().map(|(key, _)| key)
-    }
-
-    /// The values in order of their keys, without these.
+    /// The values in order of their keys.
     pub fn into_values(self) -> impl DoubleEndedIterator<Item = V> + ExactSizeIterator {
         self.entries.into_iter().map(|(_, value)| value)
-    }
-
-    /// The entry with the smallest key.
-    pub fn first_key_value(&self) -> Option<(&K, &V)> {
-        self.iter().next()
-    }
-
-    /// The entry with the largest key.
-    pub fn last_key_value(&self) -> Option<(&K, &V)> {
-        self.iter().next_back()
     }
 
     /// Removes all entries.
@@ -517,7 +502,6 @@ mod tests {
             assert_eq!(map.get(&(key + 1)), known.get(&(key + 1)));
         }
         assert_eq!(format!("{map:?}"), format!("{known:?}"));
-        assert_eq!(map.first_key_value(), known.first_key_value());
         map.retain(|key, _| key % 2 == 0);
         known.retain(|key, _| key % 2 == 0);
         assert!(map.into_iter().eq(known));
