@@ -134,9 +134,9 @@ impl<K: Ord, V> SortedMap<K, V> {
     }
 
     /// The entry of a key, which may have to be made.
-    pub fn entry(&mut self, key: K) -> Entry<'_, K, V> {
+    pub fn entry(&mut self, key: K) -> SortedEntry<'_, K, V> {
         let place = self.position(&key);
-        Entry {
+        SortedEntry {
             entries: &mut self.entries,
             place,
             key,
@@ -145,13 +145,13 @@ impl<K: Ord, V> SortedMap<K, V> {
 }
 
 /// An entry of a map, which may have to be made.
-pub struct Entry<'a, K, V> {
+pub struct SortedEntry<'a, K, V> {
     entries: &'a mut Vec<(K, V)>,
     place: Result<usize, usize>,
     key: K,
 }
 
-impl<'a, K, V> Entry<'a, K, V> {
+impl<'a, K, V> SortedEntry<'a, K, V> {
     /// The value, which is that of `make` if the entry is new.
     pub fn or_insert_with(self, make: impl FnOnce() -> V) -> &'a mut V {
         let at = match self.place {
