@@ -40,9 +40,9 @@ use mebridge_sampler::random::Philox;
 use mebridge_sampler::rounds::{self, CorrectionSums, Round, round};
 use mebridge_sampler::survey::{Survey, SurveySettings, SurveyedSource, survey};
 use mebridge_support::memory::ask_for_large_pages;
+use mebridge_support::sorted::SortedMap;
 use mebridge_support::threads::{self, KeptThreads};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -134,7 +134,7 @@ pub struct Lifetimes {
     /// Lifetimes below this value are set to 0, mm.
     pub least: f64,
     /// Widths by PDG codes without signs, GeV.
-    pub widths: BTreeMap<i32, f64>,
+    pub widths: SortedMap<i32, f64>,
 }
 
 /// hbar c in GeV mm (CODATA 2018).
@@ -311,7 +311,7 @@ pub struct Records {
     /// Number of particles that a record can hold.
     pub particles: usize,
     /// For each matrix element the number of events, the sum of their weights and the sum of the squared weights.
-    pub elements: BTreeMap<u32, [f64; 3]>,
+    pub elements: SortedMap<u32, [f64; 3]>,
     /// Weight of a record, pb, per weight of its event at bias 1.
     pub unit: f64,
 }
@@ -331,10 +331,10 @@ impl Records {
 
 /// Returns the sum of the absolute weights of events; and for each matrix element the number of its events, and the sums
 /// of their weights and squared weights, without bias.
-fn weight_sums(events: &Events, threads: usize) -> (f64, BTreeMap<u32, [f64; 3]>) {
+fn weight_sums(events: &Events, threads: usize) -> (f64, SortedMap<u32, [f64; 3]>) {
     // Parts do not depend on the number of threads.
     let part = |number: usize| {
-        let (mut total, mut elements) = (0.0, BTreeMap::<u32, [f64; 3]>::new());
+        let (mut total, mut elements) = (0.0, SortedMap::<u32, [f64; 3]>::new());
         for event in events.range(AT_ONCE * number..AT_ONCE * (number + 1)) {
             let weight = event.weight / event.bias;
             total += event.weight.abs();
@@ -346,7 +346,7 @@ fn weight_sums(events: &Events, threads: usize) -> (f64, BTreeMap<u32, [f64; 3]>
         (total, elements)
     };
     let parts = parallel::map_large(threads, events.len().div_ceil(AT_ONCE), part);
-    let (mut total, mut elements) = (0.0, BTreeMap::<u32, [f64; 3]>::new());
+    let (mut total, mut elements) = (0.0, SortedMap::<u32, [f64; 3]>::new());
     for (one, own) in parts {
         total += one;
         for (element, own) in own {
@@ -504,13 +504,13 @@ impl EventGenerator {
         }
         let factors = parallel::collect(request.threads, count, |number| {
             let element = &elements[number];
-            let asked = ChannelRequest {
+            let requested = ChannelRequest {
                 widths: request.clustering.is_none().then_some(request.widths),
                 propagators: request.by_propagators,
                 off_shell: &element.off_shell,
                 windows: &element.windows,
             };
-            channel_factors(element, &asked)
+            channel_factors(element, &requested)
         })?;
         let mut integrand = integrand(request.threads, &elements, &common)?;
         let shares = match &request.clustering {
@@ -1035,6 +1035,14 @@ fn needed(surveyed: &Option<Survey>) -> Result<&Survey> {
 }
 
 impl Request {
+    /// Reads a request from JSON.
+    ///
+    /// # Errors
+    /// The text is no JSON, lacks a field or has an unknown one.
+    pub fn from_json(text: &str) -> serde_json::Result<Request> {
+        serde_json::from_str(text)
+    }
+
     /// Creates a request for collisions of partons with this energy, GeV, and a constant alpha_s of 0.118, on one thread.
     /// Lines are on their mass shells within 15 widths.
     pub fn new(energy: f64, scale: Scale, elements: Vec<ElementRequest>) -> Request {

@@ -27,8 +27,8 @@ use mebridge_sampler::integrand::{
 };
 use mebridge_sampler::parallel;
 use mebridge_simd::Level;
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A matrix element with the settings for its events.
@@ -71,7 +71,7 @@ pub struct ClusteredLines {
     /// The diagrams that have channels.
     pub diagrams: Vec<DiagramLines>,
     /// Dimensions of colour by PDG code.
-    pub colors: BTreeMap<i32, i32>,
+    pub colors: SortedMap<i32, i32>,
     /// The same diagrams as topologies, if channels have their shares by propagators.
     #[serde(default)]
     pub topologies: Vec<Topology>,
@@ -244,7 +244,7 @@ enum Orders {
 /// Checks that the beams contain the incoming partons.
 fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure> {
     for (number, beam) in beams.iter().enumerate() {
-        let mut partons = BTreeSet::new();
+        let mut partons = SortedSet::new();
         for of in prepared {
             let [own, other] = [number, 1 - number].map(|leg| (leg, of.helicity(leg)));
             for option in &of.options {
@@ -253,7 +253,7 @@ fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure
                 partons.extend(mirrored.then(|| (option[other.0], other.1)));
             }
         }
-        let codes: BTreeSet<i32> = partons.iter().map(|(code, _)| *code).collect();
+        let codes: SortedSet<i32> = partons.iter().map(|(code, _)| *code).collect();
         let list = |codes: &[i32]| {
             let words: Vec<String> = codes.iter().map(i32::to_string).collect();
             format!("{} (PDG codes)", words.join(", "))
@@ -272,7 +272,7 @@ fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure
             Beam::Densities { .. } | Beam::PhotonPair(_) => {
                 let is_missing =
                     |&(code, helicity): &(i32, Option<i8>)| beam.place(code, helicity).is_none();
-                let missing: BTreeSet<(i32, Option<i8>)> =
+                let missing: SortedSet<(i32, Option<i8>)> =
                     partons.into_iter().filter(is_missing).collect();
                 if beam.has_helicities() && missing.iter().any(|(_, helicity)| helicity.is_none()) {
                     return Err(format!(
@@ -280,7 +280,7 @@ fn check_partons(prepared: &[Prepared], beams: &[Beam; 2]) -> Result<(), Failure
                     )
                     .into());
                 }
-                let missing: BTreeSet<i32> = missing.into_iter().map(|(code, _)| code).collect();
+                let missing: SortedSet<i32> = missing.into_iter().map(|(code, _)| code).collect();
                 let missing: Vec<i32> = missing.into_iter().collect();
                 if !missing.is_empty() {
                     return Err(format!(
@@ -362,7 +362,7 @@ const EQUAL: f64 = 1e-9;
 /// Groups the numbers of the matrix elements that have the same channels.
 fn together(prepared: &[Prepared], threads: usize) -> Result<Vec<Vec<usize>>, Failure> {
     let mut found: Vec<Vec<usize>> = Vec::new();
-    let mut places: BTreeMap<_, usize> = BTreeMap::new();
+    let mut places: SortedMap<_, usize> = SortedMap::new();
     let names = parallel::collect(threads, prepared.len(), |number| prepared[number].name())?;
     let names = names.into_iter().zip(prepared).enumerate();
     for (number, (name, of)) in names.filter(|(_, (_, of))| !of.element.vanishes) {
@@ -388,7 +388,7 @@ impl Prepared<'_> {
     }
 
     /// Returns the lines of a channel that must not be on their mass shells.
-    fn off_shell(&self, channel: usize) -> BTreeSet<usize> {
+    fn off_shell(&self, channel: usize) -> SortedSet<usize> {
         let listed = self.element.off_shell.get(channel).into_iter().flatten();
         let own = &self.channels[channel].off_shell_propagators;
         listed.chain(own).copied().collect()
@@ -401,12 +401,12 @@ impl Prepared<'_> {
             let kinds = options
                 .iter()
                 .map(|codes| (kind(codes[leg]), leg < 2 && codes[leg] > 0));
-            kinds.collect::<BTreeSet<_>>()
+            kinds.collect::<SortedSet<_>>()
         };
         let labels: Vec<_> = (0..options[0].len()).map(label).collect();
         let (incoming, masses) = self.masses.split_at(2);
         let own: Vec<usize> = (0..masses.len()).collect();
-        let mut trees = BTreeSet::new();
+        let mut trees = SortedSet::new();
         for (number, channel) in self.channels.iter().enumerate() {
             let codes: Vec<i32> = channel.propagators.iter().map(|&code| kind(code)).collect();
             let tree = canonical(&diagram(channel, masses)?, &own, &codes, false)?.0;
@@ -434,7 +434,7 @@ fn kind(code: i32) -> i32 {
 fn partons(prepared: &[Prepared], members: &[usize], exchanged: &[bool]) -> Vec<Partons> {
     let mut partons = Vec::new();
     for (place, &member) in members.iter().enumerate() {
-        let mut pairs: BTreeMap<[i32; 2], f64> = BTreeMap::new();
+        let mut pairs: SortedMap<[i32; 2], f64> = SortedMap::new();
         for codes in &prepared[member].options {
             *pairs.entry([codes[0], codes[1]]).or_default() += 1.0;
         }

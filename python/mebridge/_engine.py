@@ -8,12 +8,13 @@ import os
 import pathlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-
-from . import _cut_function, _networks
+# No module that imports NumPy: that takes longer than a short run, and only functions of a user and networks need it.
 from ._library import BIAS, CUT, PERFORM, TAKE, TELL, Hooks, check, lib
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # Files in the folder of a survey: the survey, and temporarily the parameters of networks.
 _SURVEY, _PARAMETERS = "survey", "parameters"
@@ -50,10 +51,12 @@ class _Calls:
 
     def __init__(self, functions: Functions) -> None:
         self._failed: BaseException | None = None
-        self._functions = {
-            what: _cut_function.Called(_cut_function.unpacked(text, name, what), name, what)
-            for what, (text, name) in functions.items()
-        }
+        self._functions: dict[str, Callable[..., Any]] = {}
+        if functions:
+            from ._cut_function import Called, unpacked
+
+            for what, (text, name) in functions.items():
+                self._functions[what] = Called(unpacked(text, name, what), name, what)
         self.cut = CUT(self.guarded(self._passes)) if "cut" in functions else CUT()
         self.bias = BIAS(self.guarded(self._biases)) if "bias" in functions else BIAS()
 
@@ -85,11 +88,15 @@ class _Calls:
 
     def _passes(self, _: Any, element: int, events: int, legs: int, momenta: Any, passes: Any) -> None:
         """Applies the user's cut to events."""
+        import numpy as np
+
         given = np.ctypeslib.as_array(momenta, (events, legs, 4)).copy()
         np.ctypeslib.as_array(passes, (events,))[:] = self._functions["cut"](given)
 
     def _biases(self, _: Any, element: int, events: int, legs: int, momenta: Any, biases: Any) -> None:
         """Applies the user's bias to events."""
+        import numpy as np
+
         given = np.ctypeslib.as_array(momenta, (events, legs, 4)).copy()
         np.ctypeslib.as_array(biases, (events,))[:] = self._functions["bias"](given)
 
@@ -183,6 +190,8 @@ class Parts:
         self._calls, self._threads, self._sampler = _Calls(functions), threads, sampler
         self._handle = ctypes.c_void_p()
         if sampler == NETWORKS:
+            from . import _networks
+
             _networks.check()
         opening = {"plan": plan, "threads": threads, "cut": functions["cut"][1] if "cut" in functions else None}
         hooks = Hooks(cut=self._calls.cut, bias=self._calls.bias)
@@ -205,6 +214,8 @@ class Parts:
     def _trained(self, settings: Mapping[str, Any], folder: pathlib.Path, surveyed: dict[str, Any]) -> str:
         """Trains networks after a survey. A channel uses its network if it is better than the grid alone. The result
         replaces the survey file; the cross section remains that of the survey's points."""
+        from . import _networks
+
         loaded = json.loads(self._call(load={"file": str(folder / _SURVEY)}))
         channels = [(float(source["share"]), int(source["dimensions"])) for source in loaded["sources"]]
         trained = _networks.train(self._weights, channels, settings["events"], settings["seed"], self._threads)
@@ -220,6 +231,8 @@ class Parts:
 
     def _weights(self, channel: int, first: int, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Returns the weights of points with these random numbers; shape (points,)."""
+        import numpy as np
+
         numbers = np.ascontiguousarray(numbers, dtype="f8")
         count, each = numbers.shape
         weights = np.empty(count)

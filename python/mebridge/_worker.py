@@ -20,12 +20,13 @@ from typing import IO, Any
 from ._library import Error, Refused
 
 # Program of the child. It takes its module path, and this package, from the parent. Before the path is set, the working
-# directory comes first, so only built-in modules are imported. A GPU's driver is initialised while modules are loaded;
-# its errors are reported when it is used.
+# directory comes first, so only built-in modules are imported. Public names of this package, which only functions of a
+# user need, are imported when the first of them is used, with NumPy: that takes longer than a short run. A GPU's driver
+# is initialised while modules are loaded; its errors are reported when it is used.
 _PROGRAM = """
 import sys
 parent, package, library, function, *sys.path[:] = sys.argv[1:]
-import ctypes, importlib.util, threading
+import ctypes, importlib.util, threading, types
 def begin():
     try:
         getattr(ctypes.CDLL(library), function)(0)
@@ -33,9 +34,19 @@ def begin():
         pass
 if library:
     threading.Thread(target=begin, daemon=True).start()
+class Package(types.ModuleType):
+    lock, is_loaded = threading.RLock(), False
+    def __getattr__(self, name):
+        if name.startswith("_") and name not in ("__all__", "__version__"):
+            raise AttributeError(name)
+        with Package.lock:
+            if not Package.is_loaded:
+                Package.is_loaded = True
+                self.__spec__.loader.exec_module(self)
+        return super().__getattribute__(name)
 spec = importlib.util.spec_from_file_location("mebridge", package + "/__init__.py")
 sys.modules["mebridge"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(sys.modules["mebridge"])
+sys.modules["mebridge"].__class__ = Package
 from mebridge._worker import serve
 serve(int(parent))
 """

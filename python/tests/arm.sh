@@ -17,8 +17,7 @@ case $version in
 "aarch64 "*) ;;
 *) missing "$python is not one of 64-bit ARM: $version" ;;
 esac
-[ $# -gt 0 ] || set -- test_levels.py test_package.py test_channels.py test_edges.py test_model.py test_files.py \
-    test_packaging.py
+[ $# -gt 0 ] || set -- test_levels.py test_package.py test_edges.py test_model.py test_packaging.py
 wheel=$(ls build/python/released/mebridge-*_aarch64.whl 2>/dev/null) || missing "no wheel: make wheel ARCH=aarch64"
 site=$PWD/build/python/arm
 rm -rf "$site"
@@ -38,7 +37,7 @@ if [ -x "$emulated" ]; then
     command=$site/mebridge.sh
     chmod +x "$command"
 fi
-export PYTHONPATH="$site" MEBRIDGE_COMMAND="$command" CUDACPP_RUNTIME_CACHE=off CUDACPP_RUNTIME_BACKEND=cpu
+export PYTHONPATH="$site:$PWD/python/examples" MEBRIDGE_COMMAND="$command" CUDACPP_RUNTIME_CACHE=off CUDACPP_RUNTIME_BACKEND=cpu
 status=0
 cd python/tests
 for bits in 0 256; do
@@ -49,7 +48,9 @@ for bits in 0 256; do
     for file in "$@"; do
         [ $bits -ne 0 ] || [ "$file" = test_levels.py ] || continue
         echo "== $file, Python ${version#* } on ARM, SVE of $bits bits"
-        "$python" "$file" || status=1
+        # By unittest, as pytest is not installed there. Python 3.11 does not fail if it finds no test.
+        "$python" -m unittest "${file%.py}" 2>&1 | tee "$site/report"
+        grep -qE '^Ran [1-9][0-9]* tests?' "$site/report" && grep -qE '^OK' "$site/report" || status=1
     done
 done
 exit $status

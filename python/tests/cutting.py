@@ -44,3 +44,11 @@ def wrong(momenta):
 def tail(momenta):
     """A bias: as ptj_bias with 60 GeV and a power of 2, of the first jet of p p > w+ j."""
     return (np.hypot(momenta[:, 3, 1], momenta[:, 3, 2]) / 60.0) ** 2
+
+
+def with_package(momenta):
+    """A cut that uses the package in a worker."""
+    import mebridge
+
+    assert mebridge.__version__ and mebridge.Error
+    return mebridge.Process("g g > t t~").evaluate(momenta, alpha_s=0.1) > 0.0

@@ -22,6 +22,7 @@ import numpy as np
 import mebridge
 from mebridge import _scratch, _worker
 
+import cutting
 from common import Folder, FolderHere
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
@@ -144,6 +145,21 @@ class Children(Folder):
         )
         with child_that(does), self.assertWarnsRegex(UserWarning, "warned"):
             self.assertEqual(generate().events, 5)
+
+    def test_numpy_is_imported_for_functions_alone(self):
+        flag = self.folder / "flag"
+        does = (
+            "import pathlib, sys; from mebridge import _engine; before = _engine.Engine.run\n"
+            "def run(*of, **more):\n"
+            "    done = before(*of, **more)\n"
+            f"    pathlib.Path({str(flag)!r}).write_text(str('numpy' in sys.modules))\n"
+            "    return done\n"
+            "_engine.Engine.run = run"
+        )
+        for cut, imported in ((None, "False"), (cutting.with_package, "True")):
+            with child_that(does), self.subTest(cut):
+                self.assertEqual(generate(cut=cut).events, 5)
+                self.assertEqual(flag.read_text(), imported)
 
     def test_without_stderr(self):
         run = script(

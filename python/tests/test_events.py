@@ -92,16 +92,15 @@ class Densities(FolderHere):
             # The width of the top quark and the interpolation are worth 1e-4.
             self.assertLess(abs(found[0] - expected), 4 * found[1] + 3e-4 * expected)
             self.assertLess(found[1], 0.01 * expected)
-        incoming = {}
-        for (_weight, scale, coupling), number, legs in particles(output):
-            self.assertAlmostEqual(scale, 200.0, places=6)
-            self.assertAlmostEqual(coupling, alpha_s, places=4)
-            # The particle along +z comes first; momentum is conserved.
-            self.assertTrue(legs[0, 8] > 0 > legs[1, 8])
-            self.assertLess(abs(legs[:2, 6:10].sum(axis=0) - legs[2:, 6:10].sum(axis=0)).max(), 1e-6)
-            self.assertEqual(number, 1 if legs[0, 0] == 21 else 2)
-            codes = int(legs[0, 0]), int(legs[1, 0])
-            incoming[codes] = incoming.get(codes, 0) + 1
+        heads, numbers, legs = (np.array(column) for column in zip(*particles(output), strict=True))
+        self.assertLess(abs(heads[:, 1] - 200.0).max(), 1e-6)
+        self.assertLess(abs(heads[:, 2] - alpha_s).max(), 1e-4)
+        # The particle along +z comes first; momentum is conserved.
+        self.assertTrue((legs[:, 0, 8] > 0).all() and (legs[:, 1, 8] < 0).all())
+        self.assertLess(abs(legs[:, :2, 6:10].sum(axis=1) - legs[:, 2:, 6:10].sum(axis=1)).max(), 1e-6)
+        self.assertEqual(numbers.tolist(), np.where(legs[:, 0, 0] == 21, 1, 2).tolist())
+        codes, counts = np.unique(legs[:, :2, 0].astype(int), axis=0, return_counts=True)
+        incoming = dict(zip(map(tuple, codes.tolist()), counts.tolist(), strict=True))
         # Flavours and both orders of the beams come with their shares.
         self.assertEqual(sum(incoming.values()), 60_000)
         total = run.cross_section / 60_000

@@ -57,7 +57,7 @@ class Levels(unittest.TestCase):
                         worst[precision] = max(worst[precision], float(np.max(np.abs(found / numbers - 1))))
             except mebridge.Error as error:
                 # Registers that are not there are refused by name; all else is a failure.
-                self.assertRegex(str(error), f"(this CPU lacks|this build has no code of) SIMD level `{level}`")
+                self.assertRegex(str(error), f"(this CPU lacks|this build has no code for) SIMD level `{level}`")
                 continue
             ran.append(level)
             print(f"level {level}: worst {worst['d']:.1e} in double, {worst['m']:.1e} mixed, {worst['f']:.1e} single")

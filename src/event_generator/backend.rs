@@ -14,7 +14,7 @@ use crate::target::{self, Target};
 use mebridge_gpu_sampler::choose::Chooser;
 use mebridge_gpu_sampler::weigher::{Gpu, SamplerGpus};
 use mebridge_sampler::color_flows::ColorFlows;
-use mebridge_sampler::handover::{Coming, Handover};
+use mebridge_sampler::handover::{Handover, PendingEngine};
 use mebridge_sampler::integrand::Failure;
 use mebridge_sampler::parallel;
 use mebridge_sampler::weigh::Weigh;
@@ -70,7 +70,7 @@ impl Engine {
 /// GPUs whose kernels are being compiled, which takes seconds.
 struct Compiling(Background<SamplerGpus>);
 
-impl Coming<SamplerGpus> for Compiling {
+impl PendingEngine<SamplerGpus> for Compiling {
     fn ready(&mut self) -> Option<std::result::Result<SamplerGpus, Failure>> {
         Some(self.0.ready()?.map_err(Failure::from))
     }

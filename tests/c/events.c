@@ -58,6 +58,14 @@ static double surveyed(const char *run, mebridge_events_cut cut) {
     return mean;
 }
 
+/* A request that is no run, and a part of the message. */
+static void refused(const char *request, const char *why) {
+    struct mebridge_events *events = NULL;
+    if (mebridge_events_open(request, NULL, NULL, &events) == MEBRIDGE_OK || !strstr(mebridge_last_error(), why)) {
+        fail(why);
+    }
+}
+
 int main(int count, char **arguments) {
     char run[4096];
     struct mebridge_events *events = NULL;
@@ -74,6 +82,10 @@ int main(int count, char **arguments) {
         mebridge_events_open(run, NULL, NULL, NULL) == MEBRIDGE_OK) {
         fail("what is no run was taken");
     }
+    refused("{\"plan\": \"x\", \"threads\": 1, \"matrix_elements\": []}", "`matrix_elements` and `run`, or `plan`");
+    refused("{\"plan\": \"x\"}", "`plan` and `threads`");
+    refused("{\"matrix_elements\": [], \"run\": {\"energy\": 1.0}}", "run: missing field");
+    refused("{\"plans\": \"x\"}", "unknown field `plans`");
     if (mebridge_events_open(run, broken, NULL, &events) != MEBRIDGE_OK) {
         fail("open");
     }

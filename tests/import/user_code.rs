@@ -4,7 +4,7 @@ use mebridge::Result;
 use mebridge::import::user_code::{
     CUT, FortranNumber, FortranText, SCALE, UserCode, UserCodeContext, UserScale, common_blocks,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use std::fs;
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ fn compiled_with(text: &str, surroundings: &UserCodeContext) -> Result<UserCode>
     let file = FortranText {
         path: PathBuf::from("mine.f"),
         text: text.as_bytes().to_vec(),
-        without: BTreeSet::new(),
+        without: SortedSet::new(),
     };
     let [cuts, scales] =
         [CUT, SCALE].map(|name| text.to_uppercase().contains(&format!("FUNCTION {name}")));
@@ -215,11 +215,11 @@ fn included_files_have_codes_and_masses() {
     let reals = vec![FortranNumber::Real(10.0), FortranNumber::Real(40.0)];
     let mut surroundings = UserCodeContext {
         include_folders: vec![folder.path().to_owned()],
-        commons: BTreeMap::from([
+        commons: SortedMap::from([
             (("KINDS".to_owned(), "IS_B".to_owned()), (Some(0), logical)),
             (("BEAMS".to_owned(), "EBEAM".to_owned()), (None, reals)),
         ]),
-        blocks: BTreeSet::from(["BEAMS".to_owned(), "KINDS".to_owned()]),
+        blocks: SortedSet::from(["BEAMS".to_owned(), "KINDS".to_owned()]),
         ..surroundings()
     };
     let code = compiled_with(&text, &surroundings).unwrap();

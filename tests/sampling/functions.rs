@@ -7,7 +7,7 @@ use mebridge_phasespace::scales::{Dynamical, Scale};
 use mebridge_sampler::integrand::{Failure, Selection};
 use mebridge_sampler::rounds::Round;
 use mebridge_sampler::survey::SurveySettings;
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 use std::sync::Arc;
 
 const EVENTS: u64 = 2000;
@@ -84,7 +84,7 @@ fn code(cuts: bool, scales: Option<UserScale>) -> UserCode {
     let file = FortranText {
         path: "mine.f".into(),
         text: [FUNCTIONS, ROUTINES].concat().into_bytes(),
-        without: BTreeSet::new(),
+        without: SortedSet::new(),
     };
     let surroundings = UserCodeContext {
         legs: 5,

@@ -243,12 +243,12 @@ mod tests {
             (points.count(), points.momenta.legs()),
             (POINTS as usize * ENERGIES.len(), 4)
         );
-        let asked = Inputs {
+        let requested = Inputs {
             channel: Some(PerEvent::Same(2)),
             config: Some(PerEvent::Same(NONE)),
             points,
         };
-        let like = a.inputs_like(&asked);
+        let like = a.inputs_like(&requested);
         let first = like.channel.unwrap().part(0, 4);
         assert_eq!(first, PerEvent::Each(&[0, 1, 2, 0]));
         assert_eq!(like.config.unwrap().part(0, 4), first);

@@ -37,7 +37,10 @@ impl KeyBuilder {
 
     /// Adds a value in postcard's self-delimiting encoding. `None` if it cannot be encoded.
     pub fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Option<()> {
-        postcard::to_io(value, &mut self.0).ok().map(|_| ())
+        // As entries are encoded (`entry::encode`): another way would be compiled for each type once more.
+        let bytes = postcard::to_extend(value, Vec::new()).ok()?;
+        self.0.update(&bytes);
+        Some(())
     }
 
     /// The key.

@@ -1439,13 +1439,13 @@ pub(super) fn keep_nested_call() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use mebridge_support::sorted::SortedSet;
 
     /// Masses and widths of all propagators, and the JSON text that contains them.
     fn lines(
         bridge: *mut MebridgeBridge,
         tell: extern "C" fn(*const MebridgeBridge) -> *const c_char,
-    ) -> (BTreeSet<String>, *const c_char) {
+    ) -> (SortedSet<String>, *const c_char) {
         let text = tell(bridge);
         // SAFETY: the text ends in NUL, and the bridge is open.
         let json = unsafe { CStr::from_ptr(text) }.to_str().expect("UTF-8");

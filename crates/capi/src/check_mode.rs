@@ -7,7 +7,7 @@
 
 use mebridge::error::Result;
 use mebridge::runtime::check_mode;
-use std::collections::BTreeMap;
+use mebridge_support::sorted::SortedMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
@@ -40,7 +40,7 @@ struct Event {
     fortran: f64,
 }
 
-static ALL: Mutex<BTreeMap<String, Ratios>> = Mutex::new(BTreeMap::new());
+static ALL: Mutex<SortedMap<String, Ratios>> = Mutex::new(SortedMap::new());
 
 /// Whether check mode is on.
 pub fn is_enabled() -> Result<bool> {

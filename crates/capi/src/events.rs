@@ -26,8 +26,9 @@ use mebridge_sampler::integrand::{Failure, Selection};
 use mebridge_sampler::rounds;
 use mebridge_sampler::sums::WeightSums;
 use mebridge_sampler::survey::{NoEvents, SurveySettings};
+use mebridge_support::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde_json::value::RawValue;
 use std::ffi::{c_char, c_void};
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -39,41 +40,48 @@ pub struct MebridgeEvents {
     _private: [u8; 0],
 }
 
-/// Request of `mebridge_events_open`.
-#[derive(Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
-enum Opened {
-    /// Matrix elements and the description of their run.
-    Stated {
-        /// For each matrix element, the library of `mebridge umami` that carries it and its number there, from 0.
-        matrix_elements: Vec<(PathBuf, usize)>,
-        run: Box<Request>,
-    },
+/// Request of `mebridge_events_open`: matrix elements and the description of their run, or a plan.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct OpenRequest<'a> {
+    /// For each matrix element, the library of `mebridge umami` that carries it and its number there, from 0.
+    matrix_elements: Option<Vec<(PathBuf, usize)>>,
+    /// A [`Request`].
+    #[serde(borrow)]
+    run: Option<&'a RawValue>,
     /// A plan that `mebridge_make_events` wrote.
-    Planned {
-        plan: PathBuf,
-        threads: usize,
-        /// Name of the caller's cut.
-        #[serde(default)]
-        cut: Option<String>,
-    },
+    plan: Option<PathBuf>,
+    threads: Option<usize>,
+    /// Name of the caller's cut.
+    cut: Option<String>,
 }
 
-impl Opened {
+impl OpenRequest<'_> {
     fn open(self, selection: Option<Arc<dyn Selection>>) -> Result<OpenEvents, Failure> {
         const NAME: &str = "mebridge_events_open";
         let switches = Switches::from_env()?;
         let mut notices = Vec::new();
         let maker = match self {
-            Opened::Planned { plan, threads, cut } => {
+            OpenRequest {
+                plan: Some(plan),
+                threads: Some(threads),
+                cut,
+                matrix_elements: None,
+                run: None,
+            } => {
                 let plan = RunPlan::read(&plan, threads)?;
                 let selection = selection.map(|selection| (selection, cut));
                 open(plan, selection, switches, &mut notices)?
             }
-            Opened::Stated {
-                matrix_elements,
-                run,
+            OpenRequest {
+                matrix_elements: Some(matrix_elements),
+                run: Some(run),
+                plan: None,
+                threads: None,
+                cut: None,
             } => {
+                let run = Request::from_json(run.get())
+                    .map_err(|error| argument_error(NAME, format!("run: {error}")))?;
                 let processes = processes(NAME, &matrix_elements)?;
                 let description = Description {
                     identity: identity(&processes, &run)?,
@@ -85,6 +93,11 @@ impl Opened {
                 let generator =
                     EventGenerator::with_switches(processes, &run, selection, switches)?;
                 Maker::new(generator, description, ExtraValues::default())
+            }
+            _ => {
+                let what = "the request has `matrix_elements` and `run`, or `plan` and `threads` \
+                            and perhaps `cut`";
+                return Err(argument_error(NAME, what).into());
             }
         };
         Ok(OpenEvents { maker, notices })
@@ -178,7 +191,7 @@ struct Answer {
     /// Points whose weight is not a number.
     unusable: u64,
     /// Results of a round by matrix element: number of events, sum of their weights, and sum of the squared weights.
-    elements: BTreeMap<u32, [f64; 3]>,
+    elements: SortedMap<u32, [f64; 3]>,
     /// Why there are no events: no point passes the cuts ("passes"), or the weights of all that do are zero ("weighs").
     nothing: Option<&'static str>,
     /// After a survey, why CPU threads weigh points although GPUs were requested: the feature that GPUs do not support.
@@ -216,7 +229,7 @@ pub unsafe extern "C" fn mebridge_events_open(
         // SAFETY: guaranteed by the caller; NULL is rejected.
         unsafe { write(NAME, "events", events, std::ptr::null_mut()) }?;
         // SAFETY: guaranteed by the caller.
-        let opened: Opened = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
+        let opened: OpenRequest = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
         let callers = CallerSelection {
             cut,
             bias: None,
@@ -243,7 +256,7 @@ pub unsafe extern "C" fn mebridge_events_open_with(
         // SAFETY: guaranteed by the caller; NULL is rejected.
         unsafe { write(NAME, "events", events, std::ptr::null_mut()) }?;
         // SAFETY: guaranteed by the caller.
-        let opened: Opened = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
+        let opened: OpenRequest = parsed(NAME, unsafe { text(NAME, "request", request) }?)?;
         let selection = match hooks.is_null() {
             true => None,
             false => {
@@ -545,7 +558,7 @@ fn append(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 fn processes(function: &'static str, of: &[(PathBuf, usize)]) -> Result<Vec<Process>> {
-    let mut libraries: BTreeMap<&Path, Vec<Process>> = BTreeMap::new();
+    let mut libraries: SortedMap<&Path, Vec<Process>> = SortedMap::new();
     for (library, _) in of {
         if !libraries.contains_key(&**library) {
             libraries.insert(library, attached_to(library)?);
@@ -574,10 +587,7 @@ pub(super) unsafe fn text<'a>(
         .map_err(|_| argument_error(function, format!("{name} is not UTF-8")))
 }
 
-pub(super) fn parsed<T: serde::de::DeserializeOwned>(
-    function: &'static str,
-    text: &str,
-) -> Result<T> {
+pub(super) fn parsed<'a, T: Deserialize<'a>>(function: &'static str, text: &'a str) -> Result<T> {
     serde_json::from_str(text).map_err(|error| argument_error(function, error.to_string()))
 }
 

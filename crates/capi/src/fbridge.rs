@@ -278,10 +278,10 @@ pub(super) fn announce(bridge: &Bridge, origin: &str, card: Option<&str>, switch
         bridge.process().name,
         bridge.target().describe(),
     );
-    let mut said = ANNOUNCED.lock();
-    if !said.contains(&line) {
+    let mut announced = ANNOUNCED.lock();
+    if !announced.contains(&line) {
         say(&line);
-        said.push(line);
+        announced.push(line);
     }
 }
 

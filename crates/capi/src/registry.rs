@@ -8,7 +8,7 @@ use mebridge::born::BornSums;
 use mebridge::bridge::Bridge;
 use mebridge::error::{Error, Result};
 use mebridge::leading_color::ColorFlowEvaluator;
-use std::collections::BTreeMap;
+use mebridge_support::sorted::SortedMap;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -192,7 +192,7 @@ pub struct Registry<E> {
 
 struct Open<E> {
     made: u64,
-    entries: BTreeMap<u64, Arc<RegistryEntry<E>>>,
+    entries: SortedMap<u64, Arc<RegistryEntry<E>>>,
 }
 
 struct RegistryEntry<E> {
@@ -225,7 +225,7 @@ pub fn remove(handle: u64) -> Result<()> {
 impl<E> Registry<E> {
     /// An empty registry with this name in messages and this first handle.
     pub const fn new(kind: &'static str, first: u64) -> Registry<E> {
-        let entries = BTreeMap::new();
+        let entries = SortedMap::new();
         Registry {
             kind,
             first,

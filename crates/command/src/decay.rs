@@ -1,10 +1,10 @@
 //! `mebridge decay`: decays the outgoing particles of the events in an LHE file.
 
+use crate::decompress;
 use crate::engine_options::{self, EngineOptions};
 use crate::output;
 use crate::progress::Progress;
 use crate::reweight::with_stem_suffix;
-use crate::unpacked;
 use mebridge::Result;
 use mebridge_decay::{DecaySummary, Maxima, Spec, SpinMode};
 use std::fmt::Write;
@@ -114,7 +114,7 @@ impl Options {
             switches,
         };
         let progress = Progress::new("events", 0);
-        let open = || Ok(Box::new(unpacked::open(&spec.events)?.input) as Box<dyn Read>);
+        let open = || Ok(Box::new(decompress::open(&spec.events)?.input) as Box<dyn Read>);
         let summary = mebridge_decay::decay(&spec, open, |events| progress.add(events))?;
         drop(progress);
         Ok(text(&summary, &spec.output))

@@ -112,9 +112,9 @@ impl Options {
         let mut chunk = Chunk::default();
         let mut whole = || -> Result<bool> {
             while input.fill(&mut chunk, CHUNK)? > 0 {
-                notes.look(&chunk, &elements);
+                notes.note_momenta(&chunk, &elements);
                 let values = elements.evaluate(events, &chunk, alpha_s)?;
-                notes.look_at(&values, &chunk);
+                notes.note_values(&values, &chunk);
                 // Only once there is something to write: input that cannot be read leaves no file.
                 let writer = match &mut writer {
                     Some(writer) => writer,
@@ -218,7 +218,7 @@ struct Notes {
 }
 
 impl Notes {
-    fn look(&mut self, chunk: &Chunk, elements: &MatrixElements) {
+    fn note_momenta(&mut self, chunk: &Chunk, elements: &MatrixElements) {
         self.skipped += chunk.rows.iter().filter(|&&evaluated| !evaluated).count() as u64;
         let mut rest = chunk.momenta.as_slice();
         for (&element, &place) in chunk.elements.iter().zip(&chunk.places) {
@@ -240,7 +240,7 @@ impl Notes {
         }
     }
 
-    fn look_at(&mut self, values: &[f64], chunk: &Chunk) {
+    fn note_values(&mut self, values: &[f64], chunk: &Chunk) {
         for (value, &place) in values.iter().zip(&chunk.places) {
             if !value.is_finite() {
                 self.not_finite += 1;

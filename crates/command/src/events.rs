@@ -11,7 +11,7 @@ use mebridge_run::progress::{Lines, RunProgress};
 use mebridge_run::run::{Observer, by_cards};
 use mebridge_run::run_folder::RunFolder;
 use mebridge_run::spec::{Conditions, MAX_THREADS, RunSpec};
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -161,7 +161,7 @@ fn benchmarks(given: &[String]) -> Result<Vec<(PathBuf, Option<String>)>> {
             None => (text.into(), None),
         });
     }
-    let names: BTreeSet<&str> = found
+    let names: SortedSet<&str> = found
         .iter()
         .filter_map(|(_, name)| name.as_deref())
         .collect();

@@ -10,7 +10,7 @@ use mebridge::models;
 use mebridge::process::Process;
 use mebridge::runtime::Switches;
 use mebridge::{Result, export};
-use std::collections::BTreeMap;
+use mebridge_support::sorted::SortedMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -85,7 +85,7 @@ fn lines(text: &str, named: Option<&Path>, file: &Path) -> Result<()> {
     // Scales of the blocks whose parameters run.
     let scales = model.running.iter();
     let scales = scales.filter(|set| set.refused.is_none());
-    let scales: BTreeMap<&str, f64> = scales.map(|set| (set.block.as_str(), set.scale)).collect();
+    let scales: SortedMap<&str, f64> = scales.map(|set| (set.block.as_str(), set.scale)).collect();
     output::write_json(
         file,
         &serde_json::json!({ "card": model.card, "scales": scales, "elements": found }),

@@ -20,10 +20,10 @@ use mebridge::policy::{Processor, color_ordered_serves, recursion_serves};
 use mebridge::process::{Contract, Process, Wavefunction};
 use mebridge::runtime::ProcessChoice;
 use mebridge::simd::l2_bytes;
+use mebridge_support::sorted::SortedSet;
 use num_complex::Complex64;
 use origin::{Origin, OutputKind};
 use serde::Serialize;
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
@@ -525,7 +525,7 @@ fn structures(process: &Process, binding: &Binding) -> Vec<Structure> {
     });
     let mut calls = vec![0; process.routines.len()];
     // For each routine, which of its masses are zero in its calls.
-    let mut massless = vec![BTreeSet::new(); process.routines.len()];
+    let mut massless = vec![SortedSet::new(); process.routines.len()];
     for vertex in internal.chain(process.amplitudes.vertices()) {
         let mass = binding.value(vertex.mass);
         calls[vertex.routine as usize] += 1;
@@ -535,7 +535,7 @@ fn structures(process: &Process, binding: &Binding) -> Vec<Structure> {
     routines
         .map(|((routine, calls), massless)| {
             let kernels = massless.iter().filter_map(|&m| recognize(routine, m));
-            let names: BTreeSet<String> = kernels.map(|r| format!("{:?}", r.opcode)).collect();
+            let names: SortedSet<String> = kernels.map(|r| format!("{:?}", r.opcode)).collect();
             Structure {
                 name: routine.name.clone(),
                 calls,

@@ -13,7 +13,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Whether the program polls [`stop_requested`], so that the first signal does not end the command.
-static IS_ASKED: AtomicBool = AtomicBool::new(false);
+static IS_POLLED: AtomicBool = AtomicBool::new(false);
 static CAME: AtomicBool = AtomicBool::new(false);
 /// Called before a signal ends the command; returns a message to print.
 static LAST_WORDS: Mutex<Option<LastWords>> = Mutex::new(None);
@@ -39,7 +39,7 @@ pub fn watch() {
         let _ = ready.send(());
         for signal in signals.forever() {
             let first = !CAME.swap(true, Ordering::Relaxed);
-            if first && IS_ASKED.load(Ordering::Relaxed) {
+            if first && IS_POLLED.load(Ordering::Relaxed) {
                 continue;
             }
             child::end_all();
@@ -88,7 +88,7 @@ impl HeldExit {
 
 /// Lets the first signal request a stop, and the second one end the command.
 pub fn first_signal_requests_stop() {
-    IS_ASKED.store(true, Ordering::Relaxed);
+    IS_POLLED.store(true, Ordering::Relaxed);
 }
 
 /// Whether a signal has requested a stop.

@@ -8,6 +8,7 @@ mod cache;
 mod check;
 pub mod compare;
 mod decay;
+mod decompress;
 mod doctor;
 mod engine_options;
 mod eval;
@@ -31,7 +32,6 @@ mod reweight;
 mod source;
 pub mod statistics;
 mod umami;
-mod unpacked;
 
 use clap::{Parser, Subcommand};
 use mebridge::files::inputs;
@@ -76,7 +76,7 @@ enum Subcommands {
 pub fn main() -> ExitCode {
     let command = match Command::try_parse() {
         Ok(command) => command,
-        Err(report) => return exit_code(output::tell(&report)),
+        Err(report) => return exit_code(output::print_message(&report)),
     };
     interrupt::watch();
     inputs::remember();

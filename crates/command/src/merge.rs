@@ -1,6 +1,6 @@
 //! `mebridge merge`: merges event files into one.
 
-use crate::{output, unpacked};
+use crate::{decompress, output};
 use mebridge::Result;
 use mebridge_run::merge::merge;
 use std::io::Read;
@@ -24,7 +24,7 @@ impl Options {
     /// Merges the files.
     pub fn run(self) -> Result<()> {
         let open =
-            |path: &Path| -> Result<Box<dyn Read>> { Ok(Box::new(unpacked::open(path)?.input)) };
+            |path: &Path| -> Result<Box<dyn Read>> { Ok(Box::new(decompress::open(path)?.input)) };
         let merged = merge(&self.files, &self.output, &open)?;
         for notice in &merged.notices {
             output::warn(notice);

@@ -31,7 +31,7 @@ pub fn print(text: &str) -> Result<()> {
 
 /// Writes a help text to stdout, or an error in the arguments to stderr, and returns the exit code. Failing to write a
 /// help text is an error as for any other text.
-pub fn tell(message: &clap::Error) -> Result<ExitCode> {
+pub fn print_message(message: &clap::Error) -> Result<ExitCode> {
     let written = message.print().and_then(|()| std::io::stdout().flush());
     match written {
         Err(error) if !message.use_stderr() && error.kind() != ErrorKind::BrokenPipe => {

@@ -240,7 +240,7 @@ impl JobOptions {
             parsed.and_then(|found| <Call as clap::FromArgMatches>::from_arg_matches(&found));
         match parsed {
             Ok(call) => call.run(&self.root, &recipe).map(|()| ExitCode::SUCCESS),
-            Err(told) => output::tell(&told),
+            Err(message) => output::print_message(&message),
         }
     }
 

@@ -1,6 +1,6 @@
 //! `mebridge plot`: spectra of event files over each other.
 
-use crate::{output, unpacked};
+use crate::{decompress, output};
 use mebridge::{Error, Result};
 use mebridge_run::plot::{NOMINAL, Plot};
 use std::io::Read;
@@ -39,7 +39,7 @@ impl Options {
     /// Draws them.
     pub fn run(self) -> Result<()> {
         let open =
-            |path: &Path| -> Result<Box<dyn Read>> { Ok(Box::new(unpacked::open(path)?.input)) };
+            |path: &Path| -> Result<Box<dyn Read>> { Ok(Box::new(decompress::open(path)?.input)) };
         let plot = Plot::read(&self.files, &self.weights, self.shapes, &open)?;
         for notice in &plot.notices {
             output::warn(notice);

@@ -15,7 +15,7 @@ use mebridge::{Error, Result};
 use mebridge_capi::umami::attached::{Carried, attach};
 use mebridge_capi::umami::matrix_elements::check_compatible;
 use mebridge_run::load::{asks_for_masses, mirrored, set_parameter};
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -114,7 +114,7 @@ impl Options {
             Some(json) => json.clone(),
             None => self.output.with_extension("json"),
         };
-        let names: BTreeSet<_> = choices
+        let names: SortedSet<_> = choices
             .iter()
             .map(|choice| choice.path.to_string_lossy())
             .collect();

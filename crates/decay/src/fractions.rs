@@ -5,7 +5,8 @@ use crate::channel::DecayChannel;
 use crate::element::{Evaluator, Theory};
 use mebridge::model::Model;
 use mebridge::{Error, Result};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use mebridge_support::sorted::{SortedMap, SortedSet};
+use std::collections::HashMap;
 
 /// A decay of one particle: the absolute value of its PDG code, and the codes of its products, ascending.
 pub type DecayStep = (i32, Vec<i32>);
@@ -16,9 +17,9 @@ pub struct Fractions {
     /// From the decay tables of the card.
     tables: HashMap<DecayStep, f64>,
     /// Partial widths and their errors by the name of the decay, GeV.
-    partial: BTreeMap<String, (f64, f64)>,
-    found: BTreeMap<DecayStep, f64>,
-    widths: BTreeMap<i32, f64>,
+    partial: SortedMap<String, (f64, f64)>,
+    found: SortedMap<DecayStep, f64>,
+    widths: SortedMap<i32, f64>,
     /// The largest relative error of a partial width.
     pub error: f64,
 }
@@ -164,7 +165,7 @@ impl Fractions {
 
     /// Particles whose fractions add up to more than 1, as `(PDG code, sum)`: the fractions must be divided by the sum.
     pub fn sums_above_one(&self) -> Vec<(i32, f64)> {
-        let mothers: BTreeSet<i32> = self.found.keys().map(|(mother, _)| *mother).collect();
+        let mothers: SortedSet<i32> = self.found.keys().map(|(mother, _)| *mother).collect();
         let sum = |mother: &i32| {
             let own = self.found.iter().filter(|((of, _), _)| of == mother);
             own.map(|(_, fraction)| fraction).sum::<f64>()

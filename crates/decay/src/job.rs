@@ -19,8 +19,8 @@ use mebridge_run::param_card;
 use mebridge_sampler::parallel;
 use mebridge_support::files::replace::Replacement;
 use mebridge_support::message::say;
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use mebridge_support::{signals, threads};
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -277,7 +277,7 @@ fn theory(spec: &Spec, banner: &Banner) -> Result<(Theory, String)> {
                 model.name
             ));
             (
-                param_card::text(&model.card, &BTreeMap::new()),
+                param_card::text(&model.card, &SortedMap::new()),
                 spec.events.clone(),
             )
         }
@@ -379,12 +379,12 @@ impl Made {
             return Err(Error::EventsFile { path, what });
         }
         let roots = decayer.classes.iter().flat_map(|class| &class.roots);
-        let decayed: BTreeSet<i32> = roots.map(|root| root.pdg).collect();
+        let decayed: SortedSet<i32> = roots.map(|root| root.pdg).collect();
         for (line, flavours) in spec.decays.iter().zip(&decayer.request.lines) {
             let mothers = flavours
                 .iter()
                 .map(|&flavour| decayer.request.flavours[flavour].legs[0]);
-            let mothers: BTreeSet<i32> = mothers.collect();
+            let mothers: SortedSet<i32> = mothers.collect();
             if mothers.is_disjoint(&decayed) {
                 let mothers: Vec<String> = mothers.iter().map(i32::to_string).collect();
                 let what = format!(
@@ -427,7 +427,7 @@ impl Made {
         }
         let request = &decayer.request;
         for (line, flavours) in decayer.request.lines.iter().enumerate() {
-            let mothers: BTreeSet<i32> = flavours
+            let mothers: SortedSet<i32> = flavours
                 .iter()
                 .map(|&flavour| request.flavours[flavour].legs[0])
                 .collect();

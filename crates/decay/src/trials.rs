@@ -24,7 +24,8 @@ use mebridge::{Error, Result};
 use mebridge_lhe::{Event, Particle};
 use mebridge_sampler::parallel;
 use mebridge_sampler::random::Philox;
-use std::collections::{BTreeMap, HashMap};
+use mebridge_support::sorted::SortedMap;
+use std::collections::HashMap;
 use std::f64::consts::PI;
 use std::path::Path;
 
@@ -129,7 +130,7 @@ pub struct Decayer<'a> {
     /// Production with decays for the events so far.
     pub pairs: Vec<DecayCombination>,
     /// Number of events whose decays neglect the spins of production, by reason.
-    pub averaged: BTreeMap<String, u64>,
+    pub averaged: SortedMap<String, u64>,
     production: Production,
     by_key: HashMap<Vec<[i32; 4]>, usize>,
     reasons: Vec<Option<String>>,
@@ -160,7 +161,7 @@ impl<'a> Decayer<'a> {
             conditions,
             classes: Vec::new(),
             pairs: Vec::new(),
-            averaged: BTreeMap::new(),
+            averaged: SortedMap::new(),
             production,
             by_key: HashMap::new(),
             reasons: Vec::new(),
@@ -182,7 +183,7 @@ impl<'a> Decayer<'a> {
     /// # Errors
     /// An event has too little energy for the masses, or a matrix element cannot be evaluated.
     pub fn decay(&mut self, events: &[Event], first: u64) -> Result<Vec<Outcome>> {
-        let mut groups: BTreeMap<usize, Vec<Work>> = BTreeMap::new();
+        let mut groups: SortedMap<usize, Vec<Work>> = SortedMap::new();
         let mut outcomes: Vec<Outcome> = Vec::with_capacity(events.len());
         let mut works = Vec::new();
         for (place, event) in events.iter().enumerate() {
@@ -349,7 +350,7 @@ impl<'a> Decayer<'a> {
 
     /// Evaluates |M|^2 of production.
     fn evaluate_production(&mut self, works: &mut [Work]) -> Result<()> {
-        let mut by_element: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut by_element: SortedMap<usize, Vec<usize>> = SortedMap::new();
         for (number, work) in works.iter().enumerate() {
             if let Some(element) = self.classes[work.outcome.class].production {
                 by_element.entry(element).or_default().push(number);

@@ -40,9 +40,9 @@ pub fn channels(process: &Process, form: &ColorOrdered) -> Vec<Channel> {
     if form.line.is_none() {
         gluons.push(ends[1]);
     }
-    let (told, others): (Vec<usize>, Vec<usize>) =
+    let (distinct, others): (Vec<usize>, Vec<usize>) =
         gluons.iter().partition(|&&leg| process.legs[leg].incoming);
-    let all = ((1 << told.len()) - 1, others.len());
+    let all = ((1 << distinct.len()) - 1, others.len());
     // The items that the line absorbs once, in all ways: a leg, or two that annihilate into one of several vectors.
     let bosons: Vec<Option<Item>> = match &form.boson {
         None => vec![None],
@@ -58,7 +58,7 @@ pub fn channels(process: &Process, form: &ColorOrdered) -> Vec<Channel> {
     let mut found = Vec::new();
     let mut writer = Writer {
         lines: DiagramLines::new(process),
-        told,
+        distinct,
         others,
         next: 0,
         topology: Topology::default(),
@@ -87,10 +87,10 @@ impl Trees {
             return known.clone();
         }
         let mut found = Vec::new();
-        if let (told, 0) = legs
-            && told.count_ones() == 1
+        if let (distinct, 0) = legs
+            && distinct.count_ones() == 1
         {
-            found.push(Rc::new(Tree::Leg(told.trailing_zeros() as usize)));
+            found.push(Rc::new(Tree::Leg(distinct.trailing_zeros() as usize)));
         } else if legs == (0, 1) {
             found.push(Rc::new(Tree::Any));
         } else {
@@ -149,12 +149,12 @@ enum Item {
 }
 
 /// All ways to split legs into two non-empty sets, in both orders.
-fn splits((told, others): Legs) -> Vec<(Legs, Legs)> {
+fn splits((distinct, others): Legs) -> Vec<(Legs, Legs)> {
     let mut found = Vec::new();
-    let mut part = told;
+    let mut part = distinct;
     loop {
         for n in 0..=others {
-            let (first, second) = ((part, n), (told & !part, others - n));
+            let (first, second) = ((part, n), (distinct & !part, others - n));
             if first != (0, 0) && second != (0, 0) {
                 found.push((first, second));
             }
@@ -162,14 +162,14 @@ fn splits((told, others): Legs) -> Vec<(Legs, Legs)> {
         if part == 0 {
             return found;
         }
-        part = (part - 1) & told;
+        part = (part - 1) & distinct;
     }
 }
 
 /// Writes topologies.
 struct Writer<'a> {
     lines: DiagramLines<'a>,
-    told: Vec<usize>,
+    distinct: Vec<usize>,
     others: Vec<usize>,
     /// The next of the undistinguished legs.
     next: usize,
@@ -199,7 +199,7 @@ impl Writer<'_> {
 
     fn current(&mut self, tree: &Tree) -> (String, Vec<usize>) {
         match tree {
-            Tree::Leg(at) => self.name(self.told[*at]),
+            Tree::Leg(at) => self.name(self.distinct[*at]),
             Tree::Any => {
                 let leg = self.others[self.next];
                 self.next += 1;
@@ -266,17 +266,17 @@ mod tests {
     use super::*;
     use crate::topologies;
     use mebridge_generate::generate;
-    use std::collections::BTreeSet;
+    use mebridge_support::sorted::SortedSet;
 
     /// For each propagator, the names of the legs on the side without the first leg, and its mass; the smallest over
     /// permutations of final-state gluons.
-    fn least(channel: &Channel, gluons: &[String]) -> BTreeSet<(BTreeSet<String>, String)> {
-        let mut behind: HashMap<String, BTreeSet<String>> = HashMap::new();
+    fn least(channel: &Channel, gluons: &[String]) -> SortedSet<(SortedSet<String>, String)> {
+        let mut behind: HashMap<String, SortedSet<String>> = HashMap::new();
         let mut lines = Vec::new();
-        let all: BTreeSet<String> = channel.vertices.concat().into_iter().collect();
-        let legs: BTreeSet<String> = all.into_iter().filter(|n| !n.starts_with('p')).collect();
+        let all: SortedSet<String> = channel.vertices.concat().into_iter().collect();
+        let legs: SortedSet<String> = all.into_iter().filter(|n| !n.starts_with('p')).collect();
         for (vertex, (mass, _)) in channel.vertices.iter().zip(&channel.parameters) {
-            let mut here = BTreeSet::new();
+            let mut here = SortedSet::new();
             for name in &vertex[..2] {
                 match behind.get(name) {
                     Some(below) => here.extend(below.clone()),
@@ -296,7 +296,7 @@ mod tests {
                 Some(at) => gluons[usize::from(order[at])].clone(),
                 None => name.clone(),
             };
-            let line = |(legs, mass): &(BTreeSet<String>, String)| {
+            let line = |(legs, mass): &(SortedSet<String>, String)| {
                 (legs.iter().map(name).collect(), mass.clone())
             };
             lines.iter().map(line).collect()
@@ -321,7 +321,7 @@ mod tests {
             let of = |process: &Process| {
                 let channels = topologies(process).unwrap();
                 let all = channels.iter().map(|channel| least(channel, &gluons));
-                (channels.len(), all.collect::<BTreeSet<_>>())
+                (channels.len(), all.collect::<SortedSet<_>>())
             };
             let (_, diagrams) = of(&process);
             let (number, found) = of(&process.as_color_ordered().unwrap());

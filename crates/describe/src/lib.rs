@@ -16,8 +16,8 @@ mod color_ordered;
 
 use mebridge_process::{Amplitudes, Process, Quantity, Vertex, Wavefunction};
 use mebridge_support::error::{Error, Result};
+use mebridge_support::sorted::SortedMap;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// A library's matrix elements as an entry of `subprocesses.json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -43,7 +43,7 @@ pub struct Subprocess {
     /// The slots that these codes refer to; always `None`.
     pub color_slots: Option<Vec<u64>>,
     /// Colour representations (1, 3, -3, 8) by PDG code.
-    pub pdg_color_types: BTreeMap<i32, i32>,
+    pub pdg_color_types: SortedMap<i32, i32>,
     /// Number of diagrams.
     pub diagram_count: usize,
     /// Helicities, `[row][leg]`.
@@ -173,7 +173,7 @@ pub fn describe(
     };
     let mut channels = Vec::new();
     let mut powers = Vec::new();
-    let mut colors = BTreeMap::new();
+    let mut colors = SortedMap::new();
     let (mut helicities, mut flows) = (Vec::new(), Vec::new());
     for (element, process) in processes.iter().enumerate() {
         let offset = |counted: &Counted| counted.first[element];
@@ -434,7 +434,7 @@ impl<'a> DiagramLines<'a> {
     fn pdg(&self, [mass, width]: [Quantity; 2], legs: &[usize]) -> i32 {
         let process = self.process;
         // Fermion numbers of the legs, as outgoing particles, by flavour.
-        let mut numbers: BTreeMap<i32, i32> = BTreeMap::new();
+        let mut numbers: SortedMap<i32, i32> = SortedMap::new();
         let mut charge = 0;
         for &leg in legs {
             let leg = &process.legs[leg];
@@ -478,7 +478,7 @@ impl<'a> DiagramLines<'a> {
         }
     }
 
-    fn note_colors(&self, colors: &mut BTreeMap<i32, i32>) {
+    fn note_colors(&self, colors: &mut SortedMap<i32, i32>) {
         for (leg, &color) in self.process.legs.iter().zip(&self.colors) {
             note_color(colors, leg.pdg, Some(color));
         }
@@ -488,7 +488,7 @@ impl<'a> DiagramLines<'a> {
     }
 }
 
-fn note_color(colors: &mut BTreeMap<i32, i32>, pdg: i32, color: Option<i32>) {
+fn note_color(colors: &mut SortedMap<i32, i32>, pdg: i32, color: Option<i32>) {
     let Some(color) = color else {
         return;
     };
@@ -514,7 +514,7 @@ fn is_fermion(pdg: i32) -> bool {
 
 /// The massless fermion that decays into particles with these fermion numbers and three times this total charge, if a W
 /// changed the flavour: d for u, electron and antineutrino. Its generation is that of a fermion among these.
-fn turned_fermion(numbers: &BTreeMap<i32, i32>, charge: i32) -> Option<i32> {
+fn turned_fermion(numbers: &SortedMap<i32, i32>, charge: i32) -> Option<i32> {
     let of = |first: i32| {
         let kind = numbers
             .iter()

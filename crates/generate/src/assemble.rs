@@ -301,8 +301,8 @@ impl Assembler<'_> {
                 some if some == incoming => (!own & ((1 << count) - 1), flows_in),
                 _ => continue,
             };
-            let is_asked = element.off_shell.contains(&particle);
-            if is_asked
+            let is_off_shell = element.off_shell.contains(&particle);
+            if is_off_shell
                 && !element
                     .on_shell
                     .iter()
@@ -323,12 +323,12 @@ impl Assembler<'_> {
     /// `NHEL`: all combinations, the last leg varying fastest. The order at a leg is that of its outgoing particle.
     fn helicities(&self, subprocess: &Subprocess) -> Result<Vec<Vec<i8>>, String> {
         let states = subprocess.outgoing.iter().zip(&subprocess.polarizations);
-        let states = states.map(|(&p, asked)| {
+        let states = states.map(|(&p, requested)| {
             let all = self.model.properties(p).helicities();
             let name = &self.model.properties(p).name;
-            match asked.iter().find(|h| !all.contains(h)) {
-                None if asked.is_empty() => Ok(all),
-                None => Ok(asked.clone()),
+            match requested.iter().find(|h| !all.contains(h)) {
+                None if requested.is_empty() => Ok(all),
+                None => Ok(requested.clone()),
                 Some(&AUXILIARY) => {
                     Err(format!("{name}: A is a polarisation of vectors that decay"))
                 }

@@ -166,10 +166,10 @@ impl Chain {
             of.dedup();
             mothers.extend(of);
         }
-        let mut asked: Vec<ParticleId> = legs.iter().map(|&leg| self.particle(leg)).collect();
+        let mut decaying: Vec<ParticleId> = legs.iter().map(|&leg| self.particle(leg)).collect();
         mothers.sort_unstable();
-        asked.sort_unstable();
-        match mothers == asked {
+        decaying.sort_unstable();
+        match mothers == decaying {
             true => Share::ByKind,
             false => Share::All,
         }

@@ -229,10 +229,10 @@ fn request(text: &str, model: &Model, labels: &Labels) -> Result<ProcessRequest,
         }
         request.bound_all(&bounds.orders);
         // The model's limits apply to the process and to each decay, not to all together.
-        let asked = |name: &str| orders.split(['=', '<', '>', ' ']).any(|word| word == name);
-        request.overall = bounds.asked;
+        let is_bounded = |name: &str| orders.split(['=', '<', '>', ' ']).any(|word| word == name);
+        request.overall = bounds.requested;
         for (range, (name, _)) in request.overall.iter_mut().zip(&model.orders) {
-            if !asked(name) {
+            if !is_bounded(name) {
                 *range = 0..=u32::MAX;
             }
         }

@@ -4,8 +4,8 @@ use super::assembly::Assembler;
 use super::matrix_element::MatrixElement;
 use super::trees::{Diagram, Diagrams, Legs, Node, Tree, TreeId, legs_of};
 use crate::model::{Model, ParticleId};
+use mebridge_support::sorted::SortedMap;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// The lines of a matrix element's diagrams.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -13,7 +13,7 @@ pub struct DiagramLines {
     /// PDG codes of the legs, incoming ones first.
     pub legs: Vec<i32>,
     /// Dimensions of colour by PDG code of all particles in the diagrams, negative for antitriplets and antisextets.
-    pub colors: BTreeMap<i32, i8>,
+    pub colors: SortedMap<i32, i8>,
     /// The diagrams with a channel.
     pub diagrams: Vec<ChannelLines>,
 }
@@ -79,7 +79,7 @@ pub fn list(
     let legs = builder.pdg(&element.subprocess.particles);
     let others = element.others.iter().flat_map(|some| builder.pdg(some));
     let inner = found.iter().flat_map(|c| &c.lines).map(|line| line.pdg);
-    let mut colors = BTreeMap::new();
+    let mut colors = SortedMap::new();
     for pdg in legs.iter().copied().chain(others).chain(inner) {
         let particle = model.particles.iter().find(|p| p.pdg == pdg);
         if let Some(particle) = particle {

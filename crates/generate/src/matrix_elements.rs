@@ -22,9 +22,9 @@ use mebridge_process::Process;
 use mebridge_process::model::AutoWidth;
 use mebridge_process::model::CardParameter;
 use mebridge_support::error::{Error, Result};
+use mebridge_support::sorted::SortedSet;
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -351,13 +351,13 @@ impl<'a> MatrixElements<'a> {
         }
         let decays = request.decays.iter().map(|decay| self.chains(decay, false));
         let decays: Vec<Vec<Chain>> = decays.collect::<Fallible<_>>()?;
-        for (decay, asked) in decays.iter().zip(&request.decays) {
+        for (decay, requested) in decays.iter().zip(&request.decays) {
             let goes_out = |p: &ParticleId| {
                 cores
                     .iter()
                     .any(|core| core.subprocess.particles[core.subprocess.incoming..].contains(p))
             };
-            let mothers = &asked.incoming[0].particles;
+            let mothers = &requested.incoming[0].particles;
             if decay.is_empty() {
                 return Err(format!("{} does not decay like this", model.names(mothers)));
             }
@@ -527,7 +527,7 @@ pub fn two_body(mother: ParticleId, model: &Model) -> Fallible<Vec<TwoBody>> {
         rest.sort_unstable();
         (rest.len() == 2 && rest.iter().all(other)).then_some(rest)
     });
-    let products: BTreeSet<Vec<ParticleId>> = products.collect();
+    let products: SortedSet<Vec<ParticleId>> = products.collect();
     let squared = |products: &[ParticleId]| -> Fallible<Option<Process>> {
         let all = |first| std::iter::once(first).chain(products.iter().copied());
         let subprocess = Subprocess {

@@ -1,8 +1,8 @@
 //! Parser for a single process in MG5aMC's language.
 
 use crate::model::{Model, Particle, ParticleId};
+use mebridge_support::sorted::SortedMap;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
@@ -117,7 +117,7 @@ pub struct ProcessRequest {
     /// The same for the process with all its decays, if any.
     pub overall: Vec<RangeInclusive<u32>>,
     /// The requested orders, regardless of what the model allows.
-    pub asked: Vec<RangeInclusive<u32>>,
+    pub requested: Vec<RangeInclusive<u32>>,
     /// Whether any order was given.
     pub ordered: bool,
     /// Whether the lowest `WEIGHTED` is requested, the default without orders.
@@ -287,7 +287,7 @@ impl ProcessRequest {
             ));
         }
         request.refuse_ambiguous_polarizations(model)?;
-        request.asked = request.orders.clone();
+        request.requested = request.orders.clone();
         // MG5aMC limits orders to what the model allows, whatever is requested.
         for (range, most) in request.orders.iter_mut().zip(&model.expansion) {
             if let Some(most) = most {
@@ -777,7 +777,7 @@ fn order(word: &str, model: &Model) -> Result<Option<Order>, String> {
 }
 
 /// Multi-particle labels, from the model and the text.
-pub type Labels = BTreeMap<String, Vec<ParticleId>>;
+pub type Labels = SortedMap<String, Vec<ParticleId>>;
 
 /// Looks up the particles of a name, a label or a PDG code.
 pub(super) fn particles(

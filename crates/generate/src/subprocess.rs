@@ -3,8 +3,8 @@
 use super::request::{ProcessRequest, RequestedLeg};
 use super::trees::CouplingOrders;
 use crate::model::{Model, ParticleId};
+use mebridge_support::sorted::SortedSet;
 use rustc_hash::FxHashSet as HashSet;
-use std::collections::BTreeSet;
 
 /// Most processes from a text with labels; `p p > j j j j j j j` with five flavours has about this many.
 pub const MAX_PROCESSES: usize = 2_500_000;
@@ -30,16 +30,16 @@ impl Subprocess {
     pub fn expand(request: &ProcessRequest, model: &Model) -> Result<Vec<Subprocess>, String> {
         type Legs = Vec<(ParticleId, Vec<i8>)>;
         // A massless particle cannot be longitudinal; if that is the only choice of a leg, there is no process.
-        let legs = |particles: &[ParticleId], asked: &[RequestedLeg]| -> Option<Legs> {
-            let leg = |(&p, asked): (&ParticleId, &RequestedLeg)| {
-                let mut polarization = asked.polarization.clone();
+        let legs = |particles: &[ParticleId], requested: &[RequestedLeg]| -> Option<Legs> {
+            let leg = |(&p, requested): (&ParticleId, &RequestedLeg)| {
+                let mut polarization = requested.polarization.clone();
                 if model.properties(p).mass.is_none() {
                     polarization.retain(|&h| h != 0);
                 }
-                (polarization.is_empty() == asked.polarization.is_empty())
+                (polarization.is_empty() == requested.polarization.is_empty())
                     .then_some((p, polarization))
             };
-            particles.iter().zip(asked).map(leg).collect()
+            particles.iter().zip(requested).map(leg).collect()
         };
         let mut seen: HashSet<Legs> = HashSet::default();
         let mut final_states: Vec<Legs> = Vec::new();
@@ -215,7 +215,7 @@ pub fn why_none(
     if violated.len() == all.len()
         && let Some(first) = violated.first()
     {
-        let what: BTreeSet<&str> = violated.iter().copied().collect();
+        let what: SortedSet<&str> = violated.iter().copied().collect();
         return match all.len() {
             1 => format!("{first} is not conserved; change the particles"),
             _ => format!(

@@ -1,8 +1,8 @@
 use super::*;
 use mebridge_process::example;
 use mebridge_process::model::CardParameter;
+use mebridge_support::sorted::SortedMap;
 use num_complex::Complex64;
-use std::collections::BTreeMap;
 use std::f64::consts::PI;
 use std::path::Path;
 
@@ -378,7 +378,7 @@ fn partial_widths_without_formulas() {
                 names.sort_unstable();
                 (names.join(" "), values[named.value as usize].re)
             });
-            partial.collect::<BTreeMap<String, f64>>()
+            partial.collect::<SortedMap<String, f64>>()
         };
         for heavy in [1.0, 5.0] {
             let [known, found] = [&model, &without].map(|model| partial(model, heavy));

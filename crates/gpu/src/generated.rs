@@ -84,7 +84,7 @@ pub struct Generated {
     unneeded: Arc<AtomicBool>,
     /// Id of the process that runs the compiler thread.
     program: u32,
-    asked: Instant,
+    requested: Instant,
     /// Whether it has been compared with the tables.
     pub checked: bool,
 }
@@ -137,14 +137,14 @@ impl Generated {
             library: library.clone(),
             unneeded,
             program: std::process::id(),
-            asked: Instant::now(),
+            requested: Instant::now(),
             checked: false,
         }
     }
 
     /// Returns the kernels, if they are ready after a short wait.
     pub fn get(&self) -> Option<Arc<[Function]>> {
-        self.wait(FIRST_CALL_WAIT.saturating_sub(self.asked.elapsed()))
+        self.wait(FIRST_CALL_WAIT.saturating_sub(self.requested.elapsed()))
     }
 
     /// Returns the kernels, if they are ready now.

@@ -3,7 +3,7 @@
 use crate::arguments::{BlockSums, HarvestArguments, RunHead};
 use crate::structures::{BlockHead, PointRows, SLOTS, kinematics};
 use mebridge_driver::{Buffer, Driver, Event, Pinned, Stream};
-use mebridge_sampler::{grid, leave_out, unweight};
+use mebridge_sampler::{grid, source_selection, unweight};
 use mebridge_support::error::Result;
 use std::sync::Arc;
 
@@ -91,7 +91,7 @@ impl LaunchSlot {
         let spectra = 16 * unweight::BINS * blocks;
         let training = 8 * grid::BINS * sizes.dimensions * blocks;
         let shares = 16 * sizes.most_elements * blocks;
-        let tried = 8 * leave_out::POINTS * (1 + sizes.rows) * blocks;
+        let tried = 8 * source_selection::POINTS * (1 + sizes.rows) * blocks;
         let counts = 4 * sizes.elements * blocks;
         Ok(LaunchSlot {
             stream: Stream::new(driver)?,

@@ -23,8 +23,8 @@ use mebridge_sampler::color_flows::ColorFlows;
 use mebridge_sampler::events::Event;
 use mebridge_sampler::grid::{self, Training};
 use mebridge_sampler::integrand::{Failure, Integrand};
-use mebridge_sampler::leave_out::{self, TrialPoints};
 use mebridge_sampler::parallel;
+use mebridge_sampler::source_selection::{self, TrialPoints};
 use mebridge_sampler::sums::WeightSums;
 use mebridge_sampler::unweight::{self, Spectrum};
 use mebridge_sampler::weigh::{DrawnEvents, TrainingData, Weigh, change_events};
@@ -403,7 +403,7 @@ impl Gpu {
     fn arguments(&self, launch: &Launch, purpose: Purpose) -> Result<HarvestArguments> {
         let of = self.integrand()?;
         let (draws, most_tried) = match purpose {
-            Purpose::Learn { trial: true } => (0, leave_out::POINTS as u32),
+            Purpose::Learn { trial: true } => (0, source_selection::POINTS as u32),
             Purpose::Learn { trial: false } => (0, 0),
             Purpose::Draw { .. } => (1, 0),
         };
@@ -557,7 +557,7 @@ impl Gpu {
             let shares = 16 * sizes.most_elements * runs;
             download(&mut answers.shares, shares, arguments.shares)?;
             if trial {
-                let tried = 8 * leave_out::POINTS * (1 + sizes.rows) * blocks;
+                let tried = 8 * source_selection::POINTS * (1 + sizes.rows) * blocks;
                 download(&mut answers.tried, tried, arguments.tried)?;
             }
         }
@@ -752,7 +752,7 @@ fn taught(
         let (mut momenta, mut weights) = (Vec::new(), Vec::new());
         if most > 0 {
             let width = 8 * (1 + sizes.rows);
-            let first = (run.first + place) * leave_out::POINTS * width;
+            let first = (run.first + place) * source_selection::POINTS * width;
             let points = slot.answers.tried[first..].chunks_exact(width);
             for point in points.take(most.min(of.kept as usize)) {
                 let mut numbers = doubles(point);
@@ -854,7 +854,7 @@ impl Weigh for SamplerGpus {
     ) -> std::result::Result<(), Failure> {
         let purpose = Purpose::Learn { trial };
         let threads = self.threads;
-        let points = leave_out::points_to_keep(integrand, trial);
+        let points = source_selection::points_to_keep(integrand, trial);
         self.run(integrand, blocks, purpose, &mut |sizes, slot, launch| {
             let sums: Vec<_> = sums(&slot.answers.sums, launch.blocks.len()).collect();
             let all = parallel::map_large(threads, launch.runs.len(), |number| {

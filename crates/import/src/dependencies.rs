@@ -7,9 +7,9 @@
 use mebridge_support::digest;
 use mebridge_support::error::{Error, Result};
 use mebridge_support::files::regular;
+use mebridge_support::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Seen {
     /// A file that was read: the hash of its contents, or `None` if it could not be read.
-    Contents(Option<[u8; 32]>),
+    Contents(Option<Vec<u8>>),
     /// Whether it is a file.
     IsFile(bool),
     /// Sorted names of the files `*.f` of a folder.
@@ -36,7 +36,7 @@ pub struct DependencyRecord {
 
 /// Accesses by path, contents before the others. Repeated accesses are recorded once.
 #[derive(Default)]
-struct Record(BTreeMap<(PathBuf, u8), Seen>);
+struct Record(SortedMap<(PathBuf, u8), Seen>);
 
 thread_local! {
     static RECORD: RefCell<Option<Record>> = const { RefCell::new(None) };
@@ -94,7 +94,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 /// Records that a file was read, or could not be read.
 fn at_contents<E>(path: &Path, contents: &std::result::Result<Vec<u8>, E>) {
     note(path, || {
-        Seen::Contents(contents.as_deref().ok().map(digest))
+        Seen::Contents(contents.as_deref().ok().map(|bytes| digest(bytes).to_vec()))
     });
 }
 
@@ -141,7 +141,7 @@ impl DependencyRecord {
         match &self.seen {
             Seen::Contents(hash) => {
                 let contents = read_bounded(&path);
-                contents.ok().as_deref().map(digest) == *hash
+                contents.ok().map(|bytes| digest(&bytes).to_vec()) == *hash
             }
             Seen::IsFile(is) => path.is_file() == *is,
             Seen::Fortran(names) => list(&path).is_ok_and(|seen| seen == *names),

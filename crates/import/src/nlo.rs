@@ -5,7 +5,7 @@ use super::source::SourceFile;
 use super::tables;
 use mebridge_support::error::{Error, Result};
 use mebridge_support::files::lines;
-use std::collections::BTreeMap;
+use mebridge_support::sorted::SortedMap;
 use std::path::Path;
 
 /// Returns the codes of all flavours of real emission `number`: those of its FKS configurations (`real_me_chooser.f`) in
@@ -70,13 +70,14 @@ pub fn born_flavours(directory: &Path, legs: usize) -> Result<Vec<Vec<i32>>> {
     if !dependencies::is_file(&path) {
         return Ok(Vec::new());
     }
-    let mut codes: BTreeMap<i64, Vec<i32>> = BTreeMap::new();
+    let mut codes: SortedMap<i64, Vec<i32>> = SortedMap::new();
     tables::each_integer(&path, |name, indices, value| {
         if let ("IDUP", [_, flavour]) = (name, indices) {
             codes.entry(*flavour).or_default().push(value as i32);
         }
     })?;
-    match codes.values().all(|of_flavour| of_flavour.len() == legs) {
+    let complete = codes.values().all(|of_flavour| of_flavour.len() == legs);
+    match complete {
         true => Ok(codes.into_values().collect()),
         false => Err(Error::Import {
             path,

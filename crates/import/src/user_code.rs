@@ -22,11 +22,11 @@ use compile::Compiler;
 use kinematics::Kinematic;
 use mebridge_process::arith::Comparison;
 use mebridge_support::error::{Error, Result};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 pub use number::FortranNumber;
 use number::Intrinsic;
 use run::FunctionCall;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -70,7 +70,7 @@ pub struct FortranText {
     /// Its contents.
     pub text: Vec<u8>,
     /// Names of routines that do not count, in upper case.
-    pub without: BTreeSet<String>,
+    pub without: SortedSet<String>,
 }
 
 /// What surrounds the functions of a directory.
@@ -82,9 +82,9 @@ pub struct UserCodeContext {
     pub include_folders: Vec<PathBuf>,
     /// Values of MadEvent's COMMON blocks: by block and name, in upper case, the place in the block, if it is the same in
     /// all versions, and the elements. A name that an included file declares may be at any place.
-    pub commons: BTreeMap<(String, String), (Option<usize>, Vec<FortranNumber>)>,
+    pub commons: SortedMap<(String, String), (Option<usize>, Vec<FortranNumber>)>,
     /// Names of all COMMON blocks of MadEvent, in upper case, which functions may not change.
-    pub blocks: BTreeSet<String>,
+    pub blocks: SortedSet<String>,
 }
 
 /// Functions of a user, ready to run. `Eq` tells whether two directories have the same.
@@ -532,9 +532,9 @@ fn calls(legs: usize) -> String {
 }
 
 /// Names of the COMMON blocks that a text declares, in upper case.
-pub fn common_blocks(path: &Path, text: &[u8]) -> BTreeSet<String> {
+pub fn common_blocks(path: &Path, text: &[u8]) -> SortedSet<String> {
     let source = SourceFile::parse(path, text);
-    let mut found = BTreeSet::new();
+    let mut found = SortedSet::new();
     for statement in 0..source.len() {
         let text = source.text(statement);
         if let Some(rest) = text.strip_prefix(b"COMMON/") {

@@ -1,7 +1,7 @@
 //! Runs a program with limits of time and memory, in a process group, so that it can be killed with all its children.
 
 use mebridge::files::temporary::folder_of;
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -19,7 +19,7 @@ const GRACE: Duration = Duration::from_millis(500);
 const KEPT: usize = 4000;
 
 /// Process groups of the running programs.
-static RUNNING: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+static RUNNING: Mutex<SortedSet<i32>> = Mutex::new(SortedSet::new());
 
 /// A running program, which is killed on drop.
 struct Running(Child);

@@ -309,7 +309,7 @@ impl FortranBuild {
     }
 
     /// Evaluates events with a program.
-    pub fn ask(
+    pub fn evaluate(
         &self,
         program: &Path,
         points: &[Point],

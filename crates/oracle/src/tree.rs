@@ -3,7 +3,7 @@
 use super::statements;
 use mebridge::files::{regular, temporary};
 use mebridge::{Error, Result};
-use std::collections::{BTreeMap, BTreeSet};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
@@ -18,9 +18,9 @@ pub struct Tree {
     /// The subprocess directory: `SubProcesses/P1_gg_ttx`.
     pub element: PathBuf,
     /// Path and contents.
-    pub files: BTreeMap<PathBuf, String>,
+    pub files: SortedMap<PathBuf, String>,
     /// Files that are links to others of these, with their targets.
-    pub links: BTreeMap<PathBuf, PathBuf>,
+    pub links: SortedMap<PathBuf, PathBuf>,
 }
 
 impl Tree {
@@ -33,8 +33,8 @@ impl Tree {
         let output = std::fs::canonicalize(&output).map_err(Error::io(&output))?;
         let mut tree = Tree {
             element: element.clone(),
-            files: BTreeMap::new(),
-            links: BTreeMap::new(),
+            files: SortedMap::new(),
+            links: SortedMap::new(),
         };
         let folders = [
             element,
@@ -103,7 +103,7 @@ impl Tree {
     /// preferred to one that a run derived from it. The Born of aMC@NLO follows its real emissions.
     pub fn elements(&self) -> Vec<(String, PathBuf)> {
         let start = if self.is_nlo() { "matrix_" } else { "matrix" };
-        let mut found: BTreeMap<(u32, String), PathBuf> = BTreeMap::new();
+        let mut found: SortedMap<(u32, String), PathBuf> = SortedMap::new();
         for path in self.sources(&self.element.to_string_lossy()) {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
             let Some(rest) = stem.strip_prefix(start) else {
@@ -164,8 +164,8 @@ impl Tree {
     }
 
     /// Returns the files that a file includes, directly or indirectly.
-    pub fn includes(&self, file: &Path) -> BTreeSet<PathBuf> {
-        let mut found = BTreeSet::new();
+    pub fn includes(&self, file: &Path) -> SortedSet<PathBuf> {
+        let mut found = SortedSet::new();
         if let Some(text) = self.text(file) {
             self.add_includes(text, file, &mut found);
         }
@@ -173,7 +173,7 @@ impl Tree {
     }
 
     /// The same for a text that replaces this file.
-    pub fn add_includes(&self, text: &str, file: &Path, found: &mut BTreeSet<PathBuf>) {
+    pub fn add_includes(&self, text: &str, file: &Path, found: &mut SortedSet<PathBuf>) {
         for name in text.lines().filter_map(statements::included) {
             let beside = file.parent().unwrap_or(Path::new(""));
             let Some(path) = [beside, Path::new("Source")]

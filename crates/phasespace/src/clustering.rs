@@ -20,10 +20,10 @@ mod trace;
 
 use crate::Rows;
 pub use matching::{InitialScales, Matched, Matching, Weighing};
+use mebridge_support::sorted::SortedMap;
 pub use memory::ClusteringCache;
 use memory::Start;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Errors of clustering.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -159,11 +159,11 @@ pub struct Clustering {
     /// The diagrams that have a line, indexed by the line's bit mask; either side counts.
     by_line: Vec<Vec<u32>>,
     /// PDG codes of the lines of each diagram.
-    codes: Vec<BTreeMap<u32, i32>>,
+    codes: Vec<SortedMap<u32, i32>>,
     /// Lines of each diagram that may be on their mass shells.
     resonant: Vec<Vec<u32>>,
     /// Dimensions of colour by PDG code.
-    colors: BTreeMap<i32, i32>,
+    colors: SortedMap<i32, i32>,
     /// Number of jets of each channel, if known.
     jets: Vec<Option<usize>>,
 }
@@ -182,7 +182,7 @@ pub struct ClusteredPoint {
 /// Numbers of points by their number of jets, for each channel and set of resonances on their mass shells.
 #[derive(Debug, Default)]
 pub struct JetCounts {
-    counts: BTreeMap<(usize, u32), Vec<usize>>,
+    counts: SortedMap<(usize, u32), Vec<usize>>,
     memory: ClusteringCache,
 }
 
@@ -201,7 +201,7 @@ impl Clustering {
     pub fn new(
         processes: Vec<Vec<i32>>,
         diagrams: Vec<ListedDiagram>,
-        colors: &BTreeMap<i32, i32>,
+        colors: &SortedMap<i32, i32>,
         settings: ClusteringSettings,
         matching: Matching,
     ) -> Result<Self, Error> {
@@ -229,7 +229,7 @@ impl Clustering {
             if diagram.lines.len() >= legs {
                 return Err(Error::Lines(diagram.lines.len(), legs));
             }
-            let mut of: BTreeMap<u32, i32> = (0..)
+            let mut of: SortedMap<u32, i32> = (0..)
                 .zip(&made.processes[0])
                 .map(|(leg, code)| (1 << leg, *code))
                 .collect();

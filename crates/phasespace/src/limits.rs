@@ -3,7 +3,7 @@
 use super::cuts::{GroupValue, Observable, Window};
 use super::diagram::Legs;
 use super::permutations::Permutation;
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 use std::f64::consts::PI;
 
 /// Lower limits, and upper limits on invariant masses, that follow from the cuts.
@@ -70,7 +70,7 @@ impl Limits {
         });
         // For each set, the limit that holds in all permutations.
         let sets = |of: &[(Legs, f64)], value: &dyn Fn(Legs) -> f64, both: fn(f64, f64) -> f64| {
-            let mut before = BTreeSet::new();
+            let mut before = SortedSet::new();
             for one in permutations {
                 before.extend(of.iter().map(|&(legs, _)| moved(legs, &inverse(&one.legs))));
             }

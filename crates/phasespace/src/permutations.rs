@@ -5,7 +5,7 @@
 //! often, so that the adaptation to one mapping benefits from the points of all.
 
 use super::diagram::{Diagram, Error, OutgoingSide, Spine};
-use std::collections::BTreeMap;
+use mebridge_support::sorted::SortedMap;
 
 /// A permutation of the legs.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +49,7 @@ pub fn permuted<L: std::fmt::Debug>(
     codes: &[Vec<i32>],
     turns: bool,
 ) -> Result<Vec<PermutedDiagrams>, Error> {
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut places: SortedMap<String, usize> = SortedMap::new();
     let mut found: Vec<(Vec<usize>, bool, PermutedDiagrams)> = Vec::new();
     for (number, (diagram, codes)) in diagrams.iter().zip(codes).enumerate() {
         let (name, order, turned) = canonical(diagram, labels, codes, turns)?;

@@ -6,8 +6,8 @@ use mebridge_phasespace::clustering::{
     Clustering, ClusteringCache, ClusteringSettings, InitialScales, JetCounts, ListedDiagram,
     Matched, Matching, Weighing,
 };
+use mebridge_support::sorted::SortedMap;
 use serde::Deserialize;
-use std::collections::BTreeMap;
 
 #[derive(Deserialize)]
 struct Case {
@@ -16,7 +16,7 @@ struct Case {
     matching: Matching,
     given: (f64, [f64; 2], bool, f64),
     processes: Vec<Vec<i32>>,
-    colors: BTreeMap<i32, i32>,
+    colors: SortedMap<i32, i32>,
     masses: Vec<f64>,
     diagrams: Vec<ListedDiagram>,
     events: Vec<Event>,

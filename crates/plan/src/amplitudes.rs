@@ -8,7 +8,7 @@ use mebridge_ops::opcode::Opcode;
 use mebridge_ops::{Address, Batch};
 use mebridge_process::{Diagrams, Process, Vertex, Wavefunction};
 use mebridge_support::error::Result;
-use std::collections::{BTreeMap, BTreeSet};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 
 impl Compiler<'_> {
     pub(super) fn amplitudes(&mut self, diagrams: &Diagrams) -> Result<()> {
@@ -45,7 +45,7 @@ impl Compiler<'_> {
         if self.last >= Pass::PartialVertices {
             partial::share(self, &mut calls);
         }
-        let mut batches: BTreeMap<Opcode, Batch> = BTreeMap::new();
+        let mut batches: SortedMap<Opcode, Batch> = SortedMap::new();
         for (i, call) in numbers.zip(&calls) {
             let batch = batches.entry(call.opcode).or_insert_with(|| call.batch());
             batch.operands.extend(&call.inputs);
@@ -84,7 +84,7 @@ pub(super) fn squared(process: &Process) -> impl Iterator<Item = u32> + use<> {
     squares
         .flatten()
         .copied()
-        .collect::<BTreeSet<u32>>()
+        .collect::<SortedSet<u32>>()
         .into_iter()
 }
 

@@ -11,10 +11,10 @@ use mebridge_ops::recognize::{self, Recognized};
 use mebridge_ops::{Address, Batch, GeneralRoutine};
 use mebridge_process::{CouplingRef, ExternalKind, Process, Vertex, Wavefunction};
 use mebridge_support::error::{Error, Result};
+use mebridge_support::sorted::SortedMap;
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 /// State of the plan compiler.
 pub(super) struct Compiler<'a> {
@@ -298,7 +298,7 @@ impl<'a> Compiler<'a> {
 
     pub(super) fn currents(&mut self) -> Result<()> {
         let process = self.process;
-        let mut batches: BTreeMap<(usize, Opcode), Batch> = BTreeMap::new();
+        let mut batches: SortedMap<(usize, Opcode), Batch> = SortedMap::new();
         for (w, wavefunction) in process.wavefunctions.iter().enumerate() {
             let Wavefunction::Internal(vertex) = wavefunction else {
                 continue;

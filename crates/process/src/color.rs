@@ -5,8 +5,8 @@
 //! denominator per row. Here it is the upper triangle of the symmetric matrix, row by row, not doubled.
 
 use super::Process;
+use mebridge_support::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Matrices with more rows are not factorised, and taken to be positive.
 const MAX_FACTORISED_ROWS: usize = 2000;
@@ -101,7 +101,7 @@ impl Process {
     /// connect, from colour to anticolour of outgoing particles. `None` if a line does not connect two legs, as those of
     /// sextets, and of three quarks that meet in an epsilon.
     pub fn color_lines(&self, tags: &[(i32, i32)]) -> Option<Vec<[usize; 2]>> {
-        let (mut from, mut to) = (BTreeMap::new(), BTreeMap::new());
+        let (mut from, mut to) = (SortedMap::new(), SortedMap::new());
         for ((leg, of), &tags) in self.legs.iter().enumerate().zip(tags) {
             let (color, anticolor) = match of.incoming {
                 true => (tags.1, tags.0),

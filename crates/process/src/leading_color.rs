@@ -12,7 +12,7 @@ use super::{
     Amplitudes, Channels, ColorMatrix, Diagrams, ExternalKind, HelicitySum, LinearMap, Process,
     Quantity, Term, TermSource, Wavefunction,
 };
-use std::collections::BTreeMap;
+use mebridge_support::sorted::SortedMap;
 
 /// The colour flows of a process, in classes of permuted gluons.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +71,7 @@ impl Process {
         }
         // For each class, by the paths of its flows: its number, and the gluons of its first flow in the order of the
         // paths.
-        let mut known: BTreeMap<Vec<Vec<Passed>>, (usize, Vec<usize>)> = BTreeMap::new();
+        let mut known: SortedMap<Vec<Vec<Passed>>, (usize, Vec<usize>)> = SortedMap::new();
         let mut found = LeadingColor {
             classes: Vec::new(),
             flows: Vec::new(),
@@ -143,7 +143,7 @@ impl Process {
     fn has_all_helicities_of(&self, legs: &[bool]) -> bool {
         let weight = |row: usize| self.beam_weights.get(row).map_or(1.0, |weight| *weight);
         let rows = self.helicities.iter().enumerate();
-        let weights: BTreeMap<&[i8], f64> = rows.map(|(row, of)| (&of[..], weight(row))).collect();
+        let weights: SortedMap<&[i8], f64> = rows.map(|(row, of)| (&of[..], weight(row))).collect();
         weights.iter().all(|(row, weight)| {
             let reversed = (0..row.len()).filter(|&leg| legs[leg]).map(|leg| {
                 let mut row = row.to_vec();
@@ -229,7 +229,7 @@ impl Process {
 impl LinearMap {
     /// An output as a sum of amplitudes, ascending: their numbers and coefficients.
     fn terms_of(&self, output: usize) -> Vec<(u32, (f64, f64))> {
-        let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+        let mut sums: SortedMap<u32, (f64, f64)> = SortedMap::new();
         let mut open: Vec<(&[Term], (f64, f64))> = vec![(&self.outputs[output], (1.0, 0.0))];
         while let Some((terms, (a, b))) = open.pop() {
             for term in terms {

@@ -1,12 +1,12 @@
 //! Properties of the external legs that follow from a process's tables.
 
 use super::Wavefunction;
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 
 /// Returns the number of different helicities of each leg in a helicity table.
 pub fn helicity_counts(helicities: &[Vec<i8>], legs: usize) -> Vec<usize> {
     let count = |leg: usize| {
-        let different: BTreeSet<i8> = helicities.iter().map(|row| row[leg]).collect();
+        let different: SortedSet<i8> = helicities.iter().map(|row| row[leg]).collect();
         different.len()
     };
     (0..legs).map(count).collect()

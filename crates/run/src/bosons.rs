@@ -9,7 +9,7 @@ use crate::source::Source;
 use mebridge::process::card::Card;
 use mebridge::{Error, Result, models};
 use mebridge_densities::BosonBeam;
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 
 /// PDG codes of the bosons with a mass.
 const W: i32 = 24;
@@ -28,9 +28,9 @@ pub fn by_helicity(elements: Vec<Element>, bosons: [bool; 2]) -> Result<Vec<Elem
     for element in elements {
         let rows = &element.process.helicities;
         let own = |row: &[i8]| [0, 1].map(|leg| bosons[leg].then(|| row[leg]));
-        let states: BTreeSet<[Option<i8>; 2]> = rows.iter().map(|row| own(row)).collect();
+        let states: SortedSet<[Option<i8>; 2]> = rows.iter().map(|row| own(row)).collect();
         let counts = [0, 1].map(|leg| {
-            let of_leg: BTreeSet<Option<i8>> = states.iter().map(|state| state[leg]).collect();
+            let of_leg: SortedSet<Option<i8>> = states.iter().map(|state| state[leg]).collect();
             of_leg.len() as u32
         });
         let iden = element.process.iden;

@@ -16,7 +16,7 @@ use mebridge_phasespace::clustering::Matched;
 use mebridge_phasespace::scales::{Dynamical, ROWS, Scale};
 use mebridge_sampler::events::at_rest;
 use mebridge_sampler::parallel;
-use std::collections::{BTreeMap, BTreeSet};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -54,7 +54,7 @@ struct ElementInfo {
     /// Power of alpha_s in |M|^2; `None` if it is not unique.
     power: Option<i32>,
     /// PDG codes of the incoming legs in the order of the matrix element, for all its processes.
-    incoming: BTreeSet<[i32; 2]>,
+    incoming: SortedSet<[i32; 2]>,
 }
 
 impl Calculator {
@@ -360,7 +360,7 @@ struct ThreadEvents<'a> {
     weights: &'a Weights,
     legs: Legs,
     /// Indices of the events of each matrix element.
-    elements: BTreeMap<usize, Vec<usize>>,
+    elements: SortedMap<usize, Vec<usize>>,
     incoming: Incoming,
     scales: &'a [[f64; ROWS]],
     matched: &'a [&'a Matched],
@@ -376,7 +376,7 @@ impl<'a> ThreadEvents<'a> {
         matched: &'a [&'a Matched],
     ) -> Self {
         let alpha_s = |scales: &[f64; ROWS]| weights.couplings[0].at(scales[0] * scales[0]);
-        let mut elements: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut elements: SortedMap<usize, Vec<usize>> = SortedMap::new();
         for (event, &element) in legs.elements.iter().enumerate() {
             elements.entry(element).or_default().push(event);
         }

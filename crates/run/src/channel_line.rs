@@ -3,7 +3,7 @@
 use crate::text::{general, significant};
 use crate::topology::{legs_of, outgoing};
 use mebridge::describe::Channel;
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 
 /// Smallest ratio of width to mass; smaller widths are lost in the rounding of invariant masses.
 pub const MIN_WIDTH_RATIO: f64 = 1e-14;
@@ -18,7 +18,7 @@ pub struct ChannelLine {
     /// Width, GeV.
     pub width: f64,
     /// The outgoing legs on one side, from [`legs_of`].
-    pub legs: BTreeSet<usize>,
+    pub legs: SortedSet<usize>,
     /// Whether it is a t-channel line.
     pub between: bool,
 }

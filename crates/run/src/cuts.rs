@@ -8,7 +8,7 @@ use crate::text::general;
 use mebridge::Result;
 use mebridge::event_generator::LundLegs;
 use mebridge_phasespace::cuts::{GroupValue, Observable, Rule, Window};
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 
 pub use bounds::{min_energy, min_mass};
 
@@ -89,7 +89,7 @@ pub struct Legs<'a> {
     /// GeV.
     pub masses: &'a [f64],
     /// Legs that come from a decay chain.
-    pub decayed: &'a BTreeSet<usize>,
+    pub decayed: &'a SortedSet<usize>,
     /// The card.
     pub card: &'a RunCard,
 }
@@ -394,7 +394,7 @@ pub fn differing_entry(legs: &Legs, processes: &[Vec<i32>]) -> Option<String> {
     let card = legs.card;
     for leg in legs.outgoing().filter(|&leg| !legs.is_free(leg)) {
         let codes = processes.iter().map(|pdg| code_of(pdg[leg]));
-        let codes: BTreeSet<i32> = codes.collect();
+        let codes: SortedSet<i32> = codes.collect();
         let differ = |name: &&&str| {
             let values = card.by_code(name);
             !same(codes.iter().map(|code| values.get(code)))
@@ -429,7 +429,7 @@ pub fn resonance(legs: impl IntoIterator<Item = usize>, mass: f64, width: f64) -
 /// Returns a notice about entries by PDG code for particles that do not occur.
 ///
 /// Args: `there` are the codes of outgoing particles, without signs.
-pub fn unused(card: &RunCard, there: &BTreeSet<i32>) -> Option<String> {
+pub fn unused(card: &RunCard, there: &SortedSet<i32>) -> Option<String> {
     let given = by_code(card).into_iter();
     let found = given.filter(|(_, code)| !there.contains(code));
     let found = found.map(|(name, code)| format!("{name} ({code})"));
@@ -508,7 +508,7 @@ impl How {
 struct Windows<'a> {
     legs: &'a Legs<'a>,
     /// PDG codes that have cuts of their own.
-    own: BTreeSet<i32>,
+    own: SortedSet<i32>,
     found: Vec<Cut>,
 }
 

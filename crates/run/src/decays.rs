@@ -16,7 +16,7 @@ use mebridge_densities::evolved;
 use mebridge_phasespace::clustering::Forced;
 use mebridge_phasespace::cuts::{GroupValue, Observable, Rule, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
-use std::collections::{BTreeMap, BTreeSet};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 
 /// Relative accuracy to which two masses count as the same.
 const SAME: f64 = 1e-9;
@@ -94,10 +94,10 @@ pub fn plan(
     table.sort_by(|one, other| one.0.total_cmp(&other.0));
     table.dedup_by_key(|(scale, _)| *scale);
     table.extend(table.last().map(|(scale, value)| (2.0 * scale, *value)));
-    let codes = |which| -> BTreeSet<i32> { decays.iter().flat_map(|d| d.codes(which)).collect() };
+    let codes = |which| -> SortedSet<i32> { decays.iter().flat_map(|d| d.codes(which)).collect() };
     let [plain, on, off] = [Forced::No, Forced::On, Forced::Off].map(codes);
-    let forced: BTreeSet<i32> = on.iter().map(|code| code.abs()).collect();
-    let elsewhere = &on | &plain;
+    let forced: SortedSet<i32> = on.iter().map(|code| code.abs()).collect();
+    let elsewhere: SortedSet<i32> = on.iter().chain(&plain).copied().collect();
     let first = &decays[0];
     let there = elements.iter().flat_map(|element| element.options());
     let there = there.flat_map(|pdg| &pdg[1..]).map(|code| code.abs());
@@ -217,15 +217,15 @@ impl Decay {
     }
 
     /// Windows of the resonances in decay chains, and the legs that these decay into.
-    fn on_shell(&self, card: &RunCard) -> (Vec<Cut>, BTreeSet<usize>) {
-        let (mut found, mut decayed): (Vec<Cut>, _) = (Vec::new(), BTreeSet::new());
+    fn on_shell(&self, card: &RunCard) -> (Vec<Cut>, SortedSet<usize>) {
+        let (mut found, mut decayed): (Vec<Cut>, _) = (Vec::new(), SortedSet::new());
         for channel in &self.channels {
             for &number in &channel.on_shell_propagators {
                 let line = ChannelLine::new(channel, number);
                 let width = line
                     .width
                     .max(line.mass * card.number("small_width_treatment"));
-                decayed.extend(&line.legs);
+                decayed.extend(line.legs.iter().copied());
                 let window = cuts::resonance(line.legs, line.mass, card.number("bwcutoff") * width);
                 if found.iter().all(|cut| cut.window != window) {
                     found.push(window.into());
@@ -257,7 +257,7 @@ impl Decay {
             return Ok(());
         }
         let masses = &self.masses;
-        let every: BTreeSet<usize> = (2..masses.len()).collect();
+        let every: SortedSet<usize> = (2..masses.len()).collect();
         let beside = &every - &line.legs;
         let windows: Vec<Window> = self.windows().cloned().collect();
         let least = cuts::min_mass(&windows, masses, &line.legs);
@@ -281,7 +281,7 @@ impl Decay {
     }
 
     /// Whether cuts keep a leg from being soft, and from being collinear with others.
-    fn is_bounded(&self, leg: usize, legs: &BTreeSet<usize>) -> bool {
+    fn is_bounded(&self, leg: usize, legs: &SortedSet<usize>) -> bool {
         let has = |observable| {
             self.windows().any(|window| {
                 let is_least = window.least > 0.0 && window.take == GroupValue::All;
@@ -362,7 +362,7 @@ fn name_lines(channels: &mut [Channel], directory: &Directory, number: usize) {
         let configs = directory.configs.iter();
         let configs = configs.filter(|config| config.diagrams[number] as usize == diagram);
         let lines = configs.flat_map(|config| &config.lines);
-        let listed: BTreeMap<u32, _> = lines.map(|line| (line.legs, line)).collect();
+        let listed: SortedMap<u32, _> = lines.map(|line| (line.legs, line)).collect();
         for place in 0..channel.propagators.len() {
             // In the directory the decaying particle is leg 1; here there are two incoming legs.
             let legs = legs_of(&channel.vertices, &format!("p{place}"));

@@ -10,8 +10,8 @@ use mebridge::event_generator::BeamRequest;
 use mebridge::{Error, Result};
 use mebridge_densities::{Densities, FormFactor, PhotonPairs, Radiator, StrongCoupling, evolved};
 use mebridge_support::files::regular;
+use mebridge_support::sorted::SortedSet;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -499,14 +499,14 @@ impl BeamDensities {
             BeamDensities::Photons(_) => Ok(GridRange {
                 place: format!("the photons {OF_PHOTONS}"),
                 name: OF_PHOTONS.to_owned(),
-                codes: BTreeSet::from([PHOTON]),
+                codes: SortedSet::from([PHOTON]),
                 min_x: PHOTONS_FROM,
                 scales: PHOTONS_SCALES,
             }),
             BeamDensities::PhotonPairs { label, .. } => Ok(GridRange {
                 place: format!("the photons {label}"),
                 name: label.clone(),
-                codes: BTreeSet::from([PHOTON]),
+                codes: SortedSet::from([PHOTON]),
                 min_x: PhotonPairs::least_x(),
                 // They do not depend on it.
                 scales: [0.0, f64::INFINITY],
@@ -514,7 +514,7 @@ impl BeamDensities {
             BeamDensities::Bosons => Ok(GridRange {
                 place: format!("the bosons {OF_BOSONS}"),
                 name: OF_BOSONS.to_owned(),
-                codes: BTreeSet::from([PHOTON, 23, 24, -24]),
+                codes: SortedSet::from([PHOTON, 23, 24, -24]),
                 min_x: BOSONS_FROM,
                 // At small scales some have a density of 0.
                 scales: [0.0, f64::INFINITY],
@@ -608,7 +608,7 @@ pub struct GridRange {
     /// The name of its set.
     pub name: String,
     /// PDG codes of its partons.
-    pub codes: BTreeSet<i32>,
+    pub codes: SortedSet<i32>,
     /// The least x.
     pub min_x: f64,
     /// The first and the last scale, GeV.
@@ -646,7 +646,7 @@ impl GridRange {
     ///
     /// # Errors
     /// Partons are missing, or the grid begins at a larger x.
-    pub fn check(&self, incoming: &BTreeSet<i32>, min_x: f64, cure: &str) -> Result<()> {
+    pub fn check(&self, incoming: &SortedSet<i32>, min_x: f64, cure: &str) -> Result<()> {
         let missing: Vec<String> = incoming
             .difference(&self.codes)
             .map(i32::to_string)

@@ -2,7 +2,8 @@
 //! made.
 
 use mebridge_support::signals;
-use std::collections::{BTreeMap, VecDeque};
+use mebridge_support::sorted::SortedMap;
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 #[cfg(target_os = "linux")]
@@ -111,7 +112,7 @@ struct PartQueue<E> {
 struct State<E> {
     begun: usize,
     /// Finished parts that wait for earlier ones.
-    early: BTreeMap<usize, Vec<u8>>,
+    early: SortedMap<usize, Vec<u8>>,
     /// Number of parts whose offsets are known, and the end of the last one.
     placed: usize,
     end: u64,
@@ -129,7 +130,7 @@ impl<E> State<E> {
     fn new() -> Self {
         State {
             begun: 0,
-            early: BTreeMap::new(),
+            early: SortedMap::new(),
             placed: 0,
             end: 0,
             ready: VecDeque::new(),

@@ -13,7 +13,7 @@ use mebridge::{Error, Result};
 use mebridge_densities::BosonBeam;
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::Scale;
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 
 /// Number of legs of a process with a single outgoing particle.
 pub const LEGS_OF_SINGLE: usize = 3;
@@ -49,7 +49,7 @@ impl PhaseSpaceCheck<'_> {
         &self,
         element: &Element,
         windows: &mut Vec<Window>,
-        partons: &BTreeSet<i32>,
+        partons: &SortedSet<i32>,
         notices: &mut Vec<String>,
     ) -> Result<()> {
         resonances(element, windows, self.energy, self.grid_range.is_some())?;
@@ -141,7 +141,7 @@ pub fn check(element: &Element, energy: f64) -> Result<()> {
 pub fn check_neutrinos(element: &Element, name: &str) -> Result<()> {
     let described = &element.described;
     for (beam, (&code, &mass)) in described.incoming.iter().zip(&element.masses).enumerate() {
-        let helicities: BTreeSet<i8> = described.helicities.iter().map(|row| row[beam]).collect();
+        let helicities: SortedSet<i8> = described.helicities.iter().map(|row| row[beam]).collect();
         if NEUTRINOS.contains(&code.unsigned_abs()) && mass == 0.0 && helicities.len() > 1 {
             let hand = if code > 0 { "L" } else { "R" };
             return Err(Error::run_at(
@@ -168,8 +168,8 @@ pub fn check_flavors(element: &Element, maxjetflavor: i64, source: &str) -> Resu
     let processes = element.options();
     for leg in 0..element.pdg().len() {
         let codes = processes.iter().map(|pdg| pdg[leg].unsigned_abs());
-        let quarks: BTreeSet<u32> = codes.filter(|&code| code <= 6).collect();
-        let jets: BTreeSet<bool> = quarks
+        let quarks: SortedSet<u32> = codes.filter(|&code| code <= 6).collect();
+        let jets: SortedSet<bool> = quarks
             .iter()
             .map(|&code| i64::from(code) <= maxjetflavor)
             .collect();
@@ -219,7 +219,7 @@ impl Incoming<'_> {
         let processes = || elements.iter().flat_map(Element::options);
         let mirrored = elements.iter().any(Element::is_mirrored);
         if self.densities.is_none() {
-            let pairs: BTreeSet<&[i32]> = processes().map(|pdg| &pdg[..2]).collect();
+            let pairs: SortedSet<&[i32]> = processes().map(|pdg| &pdg[..2]).collect();
             if pairs.len() > 1 || mirrored {
                 return Err(Error::run(
                     "a process with several partons that come in needs parton densities: pdf="
@@ -240,7 +240,7 @@ impl Incoming<'_> {
         let Some(beam) = self.other.filter(|beam| self.bosons[*beam].is_none()) else {
             return Ok(());
         };
-        let codes: BTreeSet<i32> = processes().map(|pdg| pdg[beam]).collect();
+        let codes: SortedSet<i32> = processes().map(|pdg| pdg[beam]).collect();
         let (entry, lpp) = (beam + 1, self.photons);
         if codes.len() > 1 || mirrored {
             let codes: Vec<String> = codes.iter().map(i32::to_string).collect();
@@ -252,7 +252,7 @@ impl Incoming<'_> {
                 "name one particle",
             ));
         }
-        if lpp != 0 && codes != BTreeSet::from([PHOTON]) {
+        if lpp != 0 && codes != SortedSet::from([PHOTON]) {
             return Err(Error::run(
                 format!(
                     "beam {entry} radiates photons (lpp{entry} = {lpp}), and the process has none there"
@@ -264,8 +264,8 @@ impl Incoming<'_> {
     }
 
     /// PDG codes that densities must have for a matrix element.
-    pub fn partons(&self, element: &Element) -> BTreeSet<i32> {
-        let mut found = BTreeSet::new();
+    pub fn partons(&self, element: &Element) -> SortedSet<i32> {
+        let mut found = SortedSet::new();
         for pdg in element.options() {
             for beam in (0..2).filter(|&beam| Some(beam) != self.other) {
                 let mirrored = element.is_mirrored().then_some(pdg[1 - beam]);

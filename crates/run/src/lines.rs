@@ -11,7 +11,7 @@ use mebridge::propagators::Topology;
 use mebridge::sampling::{ClusteredLines, DiagramLines};
 use mebridge::{Error, Result};
 use mebridge_phasespace::clustering::{Forced, ListedDiagram, ListedLine};
-use std::collections::{BTreeMap, BTreeSet};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 
 /// The beams as a bit mask.
 const BEAMS: u32 = 3;
@@ -25,7 +25,7 @@ pub struct ListedLines<'a> {
     directory: &'a Directory,
     number: usize,
     /// By legs, code, and whether it is a t-channel line (whose outgoing legs may be those of another line).
-    known: BTreeMap<(u32, u32, bool), InChannel>,
+    known: SortedMap<(u32, u32, bool), InChannel>,
 }
 
 impl<'a> ListedLines<'a> {
@@ -34,10 +34,10 @@ impl<'a> ListedLines<'a> {
         let channels = element.channels();
         let mut places: Vec<usize> = (0..channels.len()).collect();
         places.sort_by_key(|&place| channels[place].diagrams[0].diagram);
-        let (mut known, mut of_channels) = (BTreeMap::new(), Vec::new());
+        let (mut known, mut of_channels) = (SortedMap::new(), Vec::new());
         for place in places {
             let channel = &channels[place];
-            let mut own = BTreeMap::new();
+            let mut own = SortedMap::new();
             for (line, code) in channel.propagators.iter().enumerate() {
                 let name = format!("p{line}");
                 let legs = bits(channel, &name);
@@ -224,13 +224,13 @@ fn bits(channel: &Channel, line: &str) -> u32 {
 /// the same legs.
 pub fn name_lines(element: &mut Element, directory: &Directory, number: usize) {
     let everything = (1 << element.pdg().len()) - 1;
-    let mut listed: BTreeMap<u32, BTreeSet<i32>> = BTreeMap::new();
+    let mut listed: SortedMap<u32, SortedSet<i32>> = SortedMap::new();
     for line in of_diagrams(directory, number).flat_map(|config| &config.lines) {
         for legs in [line.legs, everything & !line.legs] {
             listed.entry(legs).or_default().insert(line.codes[number]);
         }
     }
-    let mut known: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    let mut known: SortedMap<u32, SortedSet<u32>> = SortedMap::new();
     let mut unknown = Vec::new();
     for (of, channel) in element.channels().iter().enumerate() {
         for (place, code) in channel.propagators.iter().enumerate() {
@@ -268,14 +268,14 @@ impl ForcedCodes {
     pub fn new(directories: &[Directory]) -> Self {
         let configs = directories.iter().flat_map(|directory| &directory.configs);
         let lines = configs.flat_map(|config| &config.lines);
-        let codes = |keeps: &dyn Fn(&DiagramLine) -> bool| -> BTreeSet<i32> {
+        let codes = |keeps: &dyn Fn(&DiagramLine) -> bool| -> SortedSet<i32> {
             let lines = lines.clone().filter(|line| keeps(line));
             lines.flat_map(|line| &line.codes).copied().collect()
         };
         let on = codes(&|line| line.forced == Forced::On);
         let off = codes(&|line| line.forced == Forced::Off && !line.spacelike);
         let elsewhere = codes(&|line| line.forced != Forced::Off && !line.spacelike);
-        let on: BTreeSet<i32> = on.into_iter().map(i32::abs).collect();
+        let on: SortedSet<i32> = on.into_iter().map(i32::abs).collect();
         let off = off.difference(&elsewhere).filter(|code| **code != 0);
         ForcedCodes {
             on: on.into_iter().collect(),
@@ -293,7 +293,7 @@ mod tests {
 
     fn loaded(process: &str, card: Option<&Path>) -> (Vec<Element>, Vec<Directory>) {
         let source = Source::find(process, None, None, None).unwrap();
-        let elements = load_elements(&source, card, &BTreeMap::new(), 1).unwrap();
+        let elements = load_elements(&source, card, &SortedMap::new(), 1).unwrap();
         (elements, source.directories().unwrap())
     }
 

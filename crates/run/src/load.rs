@@ -14,7 +14,7 @@ use mebridge::process::card::Card;
 use mebridge::runtime::{ProcessChoice, Switches};
 use mebridge::{Error, Result};
 use mebridge_sampler::parallel;
-use std::collections::{BTreeMap, BTreeSet};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -146,7 +146,7 @@ pub fn set_parameter<'a>(
     name: &str,
     value: f64,
 ) -> std::result::Result<(), String> {
-    let mut known = BTreeSet::new();
+    let mut known = SortedSet::new();
     let mut found = false;
     for source in sources {
         let model = &source.process.model;
@@ -175,7 +175,7 @@ pub fn set_parameter<'a>(
 pub fn mirrored(choice: &ProcessChoice, processes: &[&Process]) -> Result<Vec<bool>> {
     if let Some(text) = process_text(&choice.path) {
         let same = text.split([';', '\n']).filter_map(either_beam);
-        let same: BTreeSet<bool> = same.collect();
+        let same: SortedSet<bool> = same.collect();
         if same.len() > 1 {
             return Err(Error::Import {
                 path: choice.path.clone(),
@@ -258,7 +258,7 @@ pub fn asks_for_masses(directory: &Path) -> bool {
 pub fn load_elements(
     source: &Source,
     card: Option<&Path>,
-    parameters: &BTreeMap<String, f64>,
+    parameters: &SortedMap<String, f64>,
     threads: usize,
 ) -> Result<Vec<Element>> {
     match source {
@@ -290,7 +290,7 @@ pub fn load_process(
     process: &str,
     model: Option<&Path>,
     card: Option<&Path>,
-    parameters: &BTreeMap<String, f64>,
+    parameters: &SortedMap<String, f64>,
     threads: usize,
 ) -> Result<Vec<Element>> {
     let choice = ProcessChoice::parse(process);
@@ -338,7 +338,7 @@ fn elements(
     source: usize,
     choice: &ProcessChoice,
     mut of: Vec<CardedProcess>,
-    parameters: &BTreeMap<String, f64>,
+    parameters: &SortedMap<String, f64>,
     threads: usize,
 ) -> Result<Vec<Element>> {
     for (name, value) in parameters {
@@ -358,7 +358,7 @@ fn elements(
 }
 
 /// Widths in the matrix elements by PDG code, GeV.
-pub fn widths(elements: &[Element]) -> BTreeMap<String, f64> {
+pub fn widths(elements: &[Element]) -> SortedMap<String, f64> {
     let card = elements.iter().flat_map(|of| &of.process.model.card);
     let widths = card.filter(|parameter| parameter.block == "decay");
     let by_code = widths.flat_map(|p| {
@@ -398,8 +398,8 @@ mod tests {
         PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fortran/gg_ttx"))
     }
 
-    fn with(name: &str, value: f64) -> BTreeMap<String, f64> {
-        BTreeMap::from([(name.to_owned(), value)])
+    fn with(name: &str, value: f64) -> SortedMap<String, f64> {
+        SortedMap::from([(name.to_owned(), value)])
     }
 
     /// The expected values are from the Python package.
@@ -408,7 +408,7 @@ mod tests {
         let source = Source::find("p p > t t~ j", None, None, None).unwrap();
         let card = source.card("param_card.dat").unwrap();
         for card in [None, Some(card.as_path())] {
-            let found = load_elements(&source, card, &BTreeMap::new(), 2).unwrap();
+            let found = load_elements(&source, card, &SortedMap::new(), 2).unwrap();
             let pdg: Vec<&[i32]> = found.iter().map(Element::pdg).collect();
             let wanted = [
                 [21, 21, 6, -6, 21],
@@ -427,7 +427,7 @@ mod tests {
                 assert_eq!((place.directory, place.number), (number, 0));
             }
             assert_eq!(alpha_qed(&found), None);
-            assert_eq!(widths(&found), BTreeMap::from([("6".to_owned(), 1.4915)]));
+            assert_eq!(widths(&found), SortedMap::from([("6".to_owned(), 1.4915)]));
         }
         let parameters = with("mt", 172.5);
         let found = load_elements(&source, Some(&card), &parameters, 1).unwrap();
@@ -444,13 +444,13 @@ mod tests {
     fn a_directory_is_loaded() {
         let source = Source::find(top_pairs().to_str().unwrap(), None, None, None).unwrap();
         let card = source.card("param_card.dat").unwrap();
-        let found = load_elements(&source, Some(&card), &BTreeMap::new(), 1).unwrap();
+        let found = load_elements(&source, Some(&card), &SortedMap::new(), 1).unwrap();
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].pdg(), [21, 21, 6, -6]);
         assert_eq!(found[0].channels().len(), 3);
         let same = &source.sources()[0];
         assert_eq!(ignored_resonances(same), None);
-        let same = load_process(same, None, Some(&card), &BTreeMap::new(), 1);
+        let same = load_process(same, None, Some(&card), &SortedMap::new(), 1);
         assert_eq!(same.unwrap()[0].process, found[0].process);
         // A card other than the directory's own, and one that lacks an entry.
         let folder = tempfile::tempdir().unwrap();
@@ -464,7 +464,7 @@ mod tests {
             ),
         ] {
             std::fs::write(&other, text).unwrap();
-            let found = load_elements(&source, Some(&other), &BTreeMap::new(), 1);
+            let found = load_elements(&source, Some(&other), &SortedMap::new(), 1);
             match said {
                 None => assert_eq!(found.unwrap()[0].masses[2], 170.0),
                 Some(said) => {
@@ -477,7 +477,7 @@ mod tests {
 
     #[test]
     fn alpha_is_that_of_the_process_or_of_the_model() {
-        let none = BTreeMap::new();
+        let none = SortedMap::new();
         let found = load_process("e+ e- > mu+ mu-", None, None, &none, 1);
         let found = found.unwrap();
         assert_eq!(alpha_qed(&found), Some(1.0 / 132.507));

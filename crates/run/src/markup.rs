@@ -140,7 +140,8 @@ mod tests {
     #[test]
     fn curves_differ() {
         let count = CURVES.len() * DASHES.len();
-        let all: std::collections::BTreeSet<String> = (0..count).map(curve_classes).collect();
+        let all: mebridge_support::sorted::SortedSet<String> =
+            (0..count).map(curve_classes).collect();
         assert_eq!(all.len(), count);
     }
 }

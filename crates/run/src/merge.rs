@@ -17,7 +17,8 @@ use input_file::InputFile;
 pub use input_file::Open;
 use mebridge::lhe::{Event, Reader};
 use mebridge::{Error, Result};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use mebridge_support::sorted::{SortedMap, SortedSet};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -215,17 +216,17 @@ impl JoinedGroups {
 struct Joined {
     groups: Vec<Vec<InputFile>>,
     /// For each group the new LPRUP by the old ones.
-    numbers: Vec<BTreeMap<i32, i32>>,
+    numbers: Vec<SortedMap<i32, i32>>,
     processes: Vec<(i32, Measured)>,
     notices: Vec<String>,
 }
 
 impl Joined {
     fn new(groups: Vec<Vec<InputFile>>) -> Self {
-        let (mut numbers, mut taken) = (Vec::new(), BTreeSet::new());
+        let (mut numbers, mut taken) = (Vec::new(), SortedSet::new());
         let (mut processes, mut notices) = (Vec::new(), Vec::new());
         for group in &groups {
-            let mut other = BTreeMap::new();
+            let mut other = SortedMap::new();
             for (number, measured) in mean(group) {
                 let free = (number..i32::MAX).chain(1..number);
                 let new = free.into_iter().find(|one| !taken.contains(one));
@@ -257,7 +258,7 @@ impl Joined {
     /// The text before the events.
     fn head(&self) -> Result<Vec<u8>> {
         let factors = self.factors();
-        let mut largest: BTreeMap<i32, f64> = BTreeMap::new();
+        let mut largest: SortedMap<i32, f64> = SortedMap::new();
         for ((group, factors), numbers) in self.groups.iter().zip(&factors).zip(&self.numbers) {
             for (file, factor) in group.iter().zip(factors) {
                 for (number, [_, _, most]) in &file.init.processes {
@@ -358,7 +359,7 @@ fn agree(one: &InputFile, other: &InputFile) -> Result<()> {
 /// bias, errors follow from the numbers of events.)
 fn mean(group: &[InputFile]) -> Vec<(i32, Measured)> {
     let all = events(group) as f64;
-    let mut found: Vec<(i32, f64, BTreeMap<PointsOf, f64>)> = Vec::new();
+    let mut found: Vec<(i32, f64, SortedMap<PointsOf, f64>)> = Vec::new();
     for (place, file) in group.iter().enumerate() {
         let share = file.events as f64 / all;
         let source = match &file.pack {
@@ -368,7 +369,7 @@ fn mean(group: &[InputFile]) -> Vec<(i32, Measured)> {
         for (number, [mean, error, _]) in &file.init.processes {
             let known = found.iter().position(|(known, ..)| known == number);
             let known = known.unwrap_or_else(|| {
-                found.push((*number, 0.0, BTreeMap::new()));
+                found.push((*number, 0.0, SortedMap::new()));
                 found.len() - 1
             });
             let (_, sum, errors) = &mut found[known];
@@ -396,7 +397,7 @@ struct JoinedPart {
     path: PathBuf,
     factor: f64,
     /// New LPRUP by the old ones.
-    numbers: BTreeMap<i32, i32>,
+    numbers: SortedMap<i32, i32>,
 }
 
 impl JoinedPart {
@@ -404,7 +405,7 @@ impl JoinedPart {
         JoinedPart {
             path: path.to_owned(),
             factor: rounded(factor),
-            numbers: BTreeMap::new(),
+            numbers: SortedMap::new(),
         }
     }
 }

@@ -12,7 +12,7 @@ use mebridge::runtime::ProcessChoice;
 use mebridge::{Error, Result};
 use mebridge_phasespace::clustering::Forced;
 use mebridge_support::files::temporary::Temporary;
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -276,7 +276,7 @@ fn lines(described: &DiagramLines, diagram: &ChannelLines) -> Vec<DiagramLine> {
         between.push((everything - SECOND, legs[1].abs(), Forced::No));
     }
     let mut found = Vec::new();
-    let mut known: BTreeSet<u32> = (0..legs.len()).map(|leg| 1 << leg).collect();
+    let mut known: SortedSet<u32> = (0..legs.len()).map(|leg| 1 << leg).collect();
     for (spacelike, mut some) in [(false, timelike), (true, between)] {
         some.sort_by_key(|(side, ..)| side.count_ones());
         for (side, code, forced) in some {
@@ -320,7 +320,7 @@ fn run_card(legs: &[&[i32]]) -> String {
 mod tests {
     use super::*;
     use mebridge::model::CardEntry;
-    use std::collections::BTreeMap;
+    use mebridge_support::sorted::SortedMap;
 
     fn named(process: &str) -> NamedProcess {
         NamedProcess::new(process, None, ".".as_ref(), None).unwrap()
@@ -437,7 +437,7 @@ mod tests {
         ];
         let wanted = "Block MIX\n  1 2 1e-05 # x\n  2 2 1.0 # x\nBlock WILSON Q= 1000.0\n  1 1.0 # x\nDECAY 6 1.5 # x\n";
         assert_eq!(
-            param_card::text(&entries, &BTreeMap::from([("wilson", 1000.0)])),
+            param_card::text(&entries, &SortedMap::from([("wilson", 1000.0)])),
             wanted
         );
     }
@@ -474,7 +474,7 @@ mod tests {
         };
         let described = DiagramLines {
             legs: vec![1, -1, 2, -2],
-            colors: BTreeMap::from([(1, 3)]),
+            colors: SortedMap::from([(1, 3)]),
             diagrams: vec![diagram],
         };
         let error = super::directory(&described, 1).unwrap_err().to_string();

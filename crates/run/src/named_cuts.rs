@@ -7,7 +7,7 @@ use crate::text::{general, quoted};
 use mebridge::describe::Channel;
 use mebridge::{Error, Result};
 use mebridge_phasespace::cuts::{Observable, Window};
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 
 /// Width of the mass windows of particles in decay chains without a run card, in widths: the default of `bwcutoff`.
 pub const WIDTHS: f64 = 15.0;
@@ -161,7 +161,7 @@ impl NamedCut {
             [one, other] => {
                 let pairs = of(one).flat_map(|first| of(other).map(move |second| [first, second]));
                 let pairs = pairs.filter(|[first, second]| first != second);
-                let pairs: BTreeSet<[usize; 2]> = pairs
+                let pairs: SortedSet<[usize; 2]> = pairs
                     .map(|[first, second]| [first.min(second), first.max(second)])
                     .collect();
                 pairs.into_iter().map(Vec::from).collect()
@@ -224,7 +224,7 @@ pub fn windows_by_pdg(pdg: &[i32], cuts: &[NamedCut]) -> Vec<Window> {
 
 /// Windows on the masses of particles in decay chains, with the default width of MG5aMC's run card.
 fn on_shell(channels: &[Channel]) -> Result<Vec<Window>> {
-    let mut found: Vec<(BTreeSet<usize>, Window)> = Vec::new();
+    let mut found: Vec<(SortedSet<usize>, Window)> = Vec::new();
     for channel in channels {
         for &number in &channel.on_shell_propagators {
             let line = ChannelLine::new(channel, number);
@@ -249,10 +249,10 @@ mod tests {
     use super::*;
     use crate::cuts::describe as describe_windows;
     use crate::poles::tests::{cuts, elements};
-    use std::collections::BTreeMap;
+    use mebridge_support::sorted::SortedMap;
 
     fn refused(name: &str, value: f64) -> String {
-        read(&BTreeMap::from([(name.to_owned(), value)]))
+        read(&SortedMap::from([(name.to_owned(), value)]))
             .unwrap_err()
             .to_string()
     }

@@ -5,7 +5,7 @@ use mebridge::import::each_integer;
 use mebridge::{Error, Result};
 use mebridge_phasespace::clustering::Forced;
 use mebridge_support::files::{lines, regular};
-use std::collections::{BTreeMap, BTreeSet};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use std::path::{Path, PathBuf};
 
 /// Largest size of a table of an output, in bytes.
@@ -51,7 +51,7 @@ pub struct Directory {
     /// Its diagrams.
     pub configs: Vec<Config>,
     /// Dimension of the colour representation by PDG code, if not from `get_color.f`.
-    pub colors: Option<BTreeMap<i32, i32>>,
+    pub colors: Option<SortedMap<i32, i32>>,
 }
 
 impl Directory {
@@ -61,7 +61,7 @@ impl Directory {
     /// A table is missing or incomplete.
     pub fn read(path: &Path) -> Result<Self> {
         let listed = Table::read(&path.join("leshouche.inc"))?;
-        let mut legs: BTreeMap<i64, BTreeMap<i64, i32>> = BTreeMap::new();
+        let mut legs: SortedMap<i64, SortedMap<i64, i32>> = SortedMap::new();
         for (subscripts, code) in listed.array("IDUP") {
             let &[leg, process, element] = subscripts else {
                 legs.clear();
@@ -100,7 +100,7 @@ impl Directory {
     }
 
     /// Legs that come from a decay chain, counted from 0; as in MadEvent, found from the first diagram.
-    pub fn decayed(&self) -> BTreeSet<usize> {
+    pub fn decayed(&self) -> SortedSet<usize> {
         let lines = self.configs.first().into_iter().flat_map(|c| &c.lines);
         let decays = lines.filter(|line| line.forced == Forced::On && !line.spacelike);
         let bits = decays.fold(0, |all, line| all | line.legs);
@@ -112,7 +112,7 @@ impl Directory {
     ///
     /// # Errors
     /// `get_color.f` cannot be read.
-    pub fn colors(&self) -> Result<BTreeMap<i32, i32>> {
+    pub fn colors(&self) -> Result<SortedMap<i32, i32>> {
         if let Some(colors) = &self.colors {
             return Ok(colors.clone());
         }
@@ -142,8 +142,8 @@ impl Directory {
 }
 
 /// Reads the values of the function GET_COLOR by PDG code.
-fn colors_of(text: &str) -> BTreeMap<i32, i32> {
-    let mut found = BTreeMap::new();
+fn colors_of(text: &str) -> SortedMap<i32, i32> {
+    let mut found = SortedMap::new();
     let mut code: Option<i32> = None;
     for line in lines(text).filter(|line| !line.starts_with(['C', 'c', '!', '*'])) {
         let mut line = line.to_ascii_uppercase();
@@ -160,12 +160,12 @@ fn colors_of(text: &str) -> BTreeMap<i32, i32> {
 /// Integers set by the DATA statements of a file, by array and subscripts.
 struct Table {
     file: PathBuf,
-    arrays: BTreeMap<String, BTreeMap<Vec<i64>, i32>>,
+    arrays: SortedMap<String, SortedMap<Vec<i64>, i32>>,
 }
 
 impl Table {
     fn read(file: &Path) -> Result<Table> {
-        let mut arrays: BTreeMap<String, BTreeMap<Vec<i64>, i32>> = BTreeMap::new();
+        let mut arrays: SortedMap<String, SortedMap<Vec<i64>, i32>> = SortedMap::new();
         let read = each_integer(file, |name, subscripts, value| {
             if let Ok(value) = i32::try_from(value) {
                 let array = match arrays.get_mut(name) {
@@ -206,7 +206,7 @@ impl Table {
     }
 
     /// Configuration numbers for which an array has values: the last subscripts.
-    fn numbers(&self, name: &str) -> BTreeSet<i64> {
+    fn numbers(&self, name: &str) -> SortedSet<i64> {
         let subscripts = self.array(name).map(|(subscripts, _)| subscripts.last());
         subscripts.flatten().copied().collect()
     }
@@ -260,7 +260,7 @@ impl Tables {
     }
 
     /// Configuration numbers; checks that each has entries in all tables.
-    fn numbers(&self) -> Result<BTreeSet<i64>> {
+    fn numbers(&self) -> Result<SortedSet<i64>> {
         // A diagram with a single vertex (two particles to one) has no propagators.
         let mut numbers = self.configs.numbers("MAPCONFIG");
         let ends = numbers.remove(&0);
@@ -300,7 +300,7 @@ impl Tables {
             let what = format!("{file}: line {branch} of diagram {number} joins no two lines");
             Error::run(what, REWRITE_OUTPUT)
         };
-        let mut bits: BTreeMap<i64, u32> = (1..=legs).map(|leg| (leg, 1 << (leg - 1))).collect();
+        let mut bits: SortedMap<i64, u32> = (1..=legs).map(|leg| (leg, 1 << (leg - 1))).collect();
         let mut found = Vec::new();
         for branch in (1 - legs..0).rev() {
             let daughter = |place: i64| self.configs.get("IFOREST", &[place, branch, number]);
@@ -534,7 +534,7 @@ fn unreadable(file: &Path, error: &std::io::Error, cure: &str) -> Error {
     Error::run(format!("{} cannot be read: {why}", file.display()), cure)
 }
 
-fn values(of: BTreeMap<i64, i32>) -> Vec<i32> {
+fn values(of: SortedMap<i64, i32>) -> Vec<i32> {
     of.into_values().collect()
 }
 
@@ -699,7 +699,7 @@ mod tests {
     #[test]
     fn particles_of_decay_chains_are_found() {
         let directory = read(&[("decayBW.inc", "      DATA GFORCEBW(-1,1)/1/\n")]).unwrap();
-        assert_eq!(directory.decayed(), BTreeSet::from([2, 3]));
+        assert_eq!(directory.decayed(), SortedSet::from([2, 3]));
     }
 
     #[test]

@@ -13,10 +13,10 @@ use crate::state::{State, system};
 use mebridge::runtime::Switches;
 use mebridge::{Error, Result};
 use mebridge_support::files::regular;
+use mebridge_support::sorted::SortedSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -229,7 +229,7 @@ pub fn broken(root: &Path) -> Vec<String> {
     else {
         return vec![format!("{own} is not what was packed")];
     };
-    let (mut found, mut listed) = (Vec::new(), BTreeSet::new());
+    let (mut found, mut listed) = (Vec::new(), SortedSet::new());
     for (sum, name) in text.lines().filter_map(|line| line.split_once("  ")) {
         listed.insert(Path::new(name));
         match digest(&above.join(name)) {

@@ -4,7 +4,7 @@ use crate::text::{self, repr};
 use mebridge::Result;
 use mebridge::model::CardEntry;
 use mebridge::process::card::Card;
-use std::collections::BTreeMap;
+use mebridge_support::sorted::SortedMap;
 use std::f64::consts::{PI, SQRT_2};
 use std::fmt::Write;
 use std::path::Path;
@@ -60,7 +60,7 @@ pub fn open_widths(text: &str) -> Vec<&str> {
 }
 
 /// Widths that the card gives as numbers, GeV, by PDG code.
-pub fn widths(text: &str) -> BTreeMap<i32, f64> {
+pub fn widths(text: &str) -> SortedMap<i32, f64> {
     let width = |line| {
         let mut words = without_comment(line).split_whitespace();
         let is_decay = words.next()?.eq_ignore_ascii_case("decay");
@@ -73,7 +73,7 @@ pub fn widths(text: &str) -> BTreeMap<i32, f64> {
 }
 
 /// The card with the `Auto` widths replaced by numbers, GeV, by the codes of the particles.
-pub fn with_widths(text: &str, widths: &BTreeMap<String, f64>) -> String {
+pub fn with_widths(text: &str, widths: &SortedMap<String, f64>) -> String {
     let mut found = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         match width_in(line, widths) {
@@ -89,7 +89,7 @@ pub fn with_widths(text: &str, widths: &BTreeMap<String, f64>) -> String {
 }
 
 /// The position of `Auto` in a line for a particle with a known width, and the width.
-fn width_in(line: &str, widths: &BTreeMap<String, f64>) -> Option<(usize, f64)> {
+fn width_in(line: &str, widths: &SortedMap<String, f64>) -> Option<(usize, f64)> {
     let mut words = without_comment(line).split_whitespace();
     let is_decay = words.next()?.eq_ignore_ascii_case("decay");
     let width = *widths.get(words.next()?)?;
@@ -109,7 +109,7 @@ fn without_comment(line: &str) -> &str {
 
 /// The text of a parameter card (SLHA) with these values; `scales` are the scales, GeV, of blocks with running
 /// parameters.
-pub fn text(entries: &[CardEntry], scales: &BTreeMap<&str, f64>) -> String {
+pub fn text(entries: &[CardEntry], scales: &SortedMap<&str, f64>) -> String {
     let mut blocks: Vec<(&str, String)> = Vec::new();
     for entry in entries {
         let index: Vec<String> = entry.index.iter().map(i32::to_string).collect();
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn widths_are_numbers_of_decays() {
         let text = "DECAY 6 1.5D+00 # t\n 0.5 2 5 24\ndecay 23 2.495\nDECAY 25 Auto\nBlock DECAY\n 24 2.0\n";
-        assert_eq!(widths(text), BTreeMap::from([(6, 1.5), (23, 2.495)]));
+        assert_eq!(widths(text), SortedMap::from([(6, 1.5), (23, 2.495)]));
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
     fn widths_that_are_left_open() {
         let text = "DECAY 6 1.5 # Auto\ndecay 25 auto # h\n DECAY  36\tAuto# a\nDECAY 23 Auto@NLO\nDECAY 24\nBlock MASS\n 6 Auto\n";
         assert_eq!(open_widths(text), ["25", "36", "23"]);
-        let widths = BTreeMap::from([
+        let widths = SortedMap::from([
             ("36".to_owned(), 0.25),
             ("23".to_owned(), 2.0),
             ("24".to_owned(), 2.0),

@@ -25,8 +25,8 @@ use mebridge::import::user_code::UserScale;
 use mebridge::sampling::Clustered;
 use mebridge::{Error, Result};
 use mebridge_phasespace::clustering::{ClusteringSettings as Clustering, Matching};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// Everything that determines the events of a run.
@@ -71,7 +71,7 @@ impl RunPlan {
             alpha_s,
             source,
         } = chosen_densities(cards, &parameters)?;
-        let none = BTreeMap::new();
+        let none = SortedMap::new();
         let elements =
             load::load_elements(&cards.source, Some(&cards.param_card), &none, spec.threads)?;
         let mut elements = bosons::by_helicity(elements, cards.beams.bosons)?;
@@ -355,7 +355,7 @@ fn elements_of_cards(
 ) -> Result<Vec<ElementCuts>> {
     let card = &cards.run_card;
     let frame = card.frame()?;
-    let (mut found, mut codes, mut nowhere) = (Vec::new(), BTreeSet::new(), Vec::new());
+    let (mut found, mut codes, mut nowhere) = (Vec::new(), SortedSet::new(), Vec::new());
     for element in elements {
         let place = cards.source.place(element);
         let (directory, number) = (&cards.directories[place.directory], place.number);

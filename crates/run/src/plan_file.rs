@@ -13,9 +13,9 @@ use mebridge::files::regular;
 use mebridge::process::Process;
 use mebridge::{Error, Result};
 use mebridge_sampler::parallel;
+use mebridge_support::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -104,7 +104,7 @@ impl RunPlan {
         let stored: Stored = postcard::from_bytes(rest).map_err(|_| wrong(OTHER))?;
         let request = Request {
             threads,
-            ..serde_json::from_str(&stored.request).map_err(|_| wrong(OTHER))?
+            ..Request::from_json(&stored.request).map_err(|_| wrong(OTHER))?
         };
         let arguments = serde_json::from_str(&stored.arguments);
         let arguments = arguments.map_err(|_| wrong(OTHER))?;
@@ -135,8 +135,8 @@ impl RunPlan {
 
     /// Renames its files of densities to names in `folder`, relative to the plan; files of one folder stay together.
     /// Returns the old names by the new ones.
-    pub fn gather(&mut self, folder: &str) -> BTreeMap<PathBuf, PathBuf> {
-        let (mut folders, mut found) = (Vec::new(), BTreeMap::new());
+    pub fn gather(&mut self, folder: &str) -> SortedMap<PathBuf, PathBuf> {
+        let (mut folders, mut found) = (Vec::new(), SortedMap::new());
         for name in self.files_mut() {
             let before = name.parent().unwrap_or("".as_ref()).to_owned();
             let known = folders.iter().position(|other| *other == before);

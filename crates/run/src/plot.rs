@@ -10,8 +10,8 @@ use crate::summary::{Measured, shown};
 use crate::text::{repr, scientific};
 use mebridge::lhe::{Event, Reader};
 use mebridge::{Error, Result};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -169,8 +169,8 @@ impl Plot {
     /// Paths are the same for all files; those of further weights end in the weight's name in brackets, as Rivet writes
     /// them.
     pub fn yoda(&self) -> Vec<(String, String)> {
-        let mut found: BTreeMap<usize, (String, String)> = BTreeMap::new();
-        let mut taken = BTreeSet::new();
+        let mut found: SortedMap<usize, (String, String)> = SortedMap::new();
+        let mut taken = SortedSet::new();
         for sample in &self.samples {
             let (_, text) = found.entry(sample.origin).or_insert_with(|| {
                 let stem = stem(&sample.file);

@@ -8,7 +8,7 @@ use crate::named_cuts::{self, CutName, NamedCut, ParticleClass};
 use crate::text::general;
 use mebridge::{Error, Result};
 use mebridge_phasespace::cuts::{Observable, Window};
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 
 /// Masses below this share of a propagator's mass are far below it: of an integral over s / mass^4 only 1e-7 lies
 /// there.
@@ -66,13 +66,13 @@ impl Pole {
 }
 
 /// The poles that a matrix element's particles can reach, those along a beam first.
-fn poles(element: &Element) -> BTreeSet<Pole> {
+fn poles(element: &Element) -> SortedSet<Pole> {
     let (pdg, masses) = (element.pdg(), &element.masses);
-    let every: BTreeSet<usize> = (2..pdg.len()).collect();
-    let mut found = BTreeSet::new();
+    let every: SortedSet<usize> = (2..pdg.len()).collect();
+    let mut found = SortedSet::new();
     for line in element.channels().iter().flat_map(ChannelLine::all) {
         if line.between {
-            let other: BTreeSet<usize> = &every - &line.legs;
+            let other: SortedSet<usize> = &every - &line.legs;
             for side in [&line.legs, &other] {
                 let leg = side.first().filter(|_| side.len() == 1 && line.mass == 0.0);
                 found.extend(
@@ -138,7 +138,7 @@ pub fn by_name<'a>(
         cuts,
         known: named_cuts::names(),
     };
-    let (mut place, mut missing) = (None, BTreeSet::new());
+    let (mut place, mut missing) = (None, SortedSet::new());
     for element in elements {
         for pole in poles(element) {
             let found = bounds.missing(&pole, element.pdg());
@@ -210,7 +210,7 @@ impl Bounds<'_> {
         let classes = pdg[2..]
             .iter()
             .filter_map(|&code| ParticleClass::from_pdg(code));
-        let mut others: BTreeSet<ParticleClass> = classes.collect();
+        let mut others: SortedSet<ParticleClass> = classes.collect();
         let has_pt = |one: &ParticleClass| self.has(Observable::Pt, &[*one]);
         let has_rapidity = |one: &ParticleClass| self.has(Observable::Rapidity, &[*one]);
         if pdg.len() == 4 {
@@ -269,7 +269,7 @@ pub fn by_run_card(element: &Element, cuts: &[Cut]) -> Result<()> {
 }
 
 /// The missing bounds for a pole of a process with `count` legs.
-fn unbounded(pole: &Pole, count: usize, cuts: &[Cut]) -> BTreeSet<Bound> {
+fn unbounded(pole: &Pole, count: usize, cuts: &[Cut]) -> SortedSet<Bound> {
     let is_of = |window: &Window, observable, legs: &[usize]| {
         let mut of: Vec<usize> = window.legs.concat();
         of.sort_unstable();
@@ -298,7 +298,7 @@ fn unbounded(pole: &Pole, count: usize, cuts: &[Cut]) -> BTreeSet<Bound> {
                     });
             (!bounded).then_some(Bound::Pt(leg)).into_iter().collect()
         }
-        Pole::Meeting { legs, .. } if least(Observable::Mass, legs) => BTreeSet::new(),
+        Pole::Meeting { legs, .. } if least(Observable::Mass, legs) => SortedSet::new(),
         Pole::Meeting {
             legs,
             vectors,
@@ -330,8 +330,8 @@ pub fn resonances(
     densities: bool,
 ) -> Result<()> {
     let masses = &element.masses;
-    let mass_of = |legs: &BTreeSet<usize>| legs.iter().map(|&leg| masses[leg]).sum::<f64>();
-    let every: BTreeSet<usize> = (2..masses.len()).collect();
+    let mass_of = |legs: &SortedSet<usize>| legs.iter().map(|&leg| masses[leg]).sum::<f64>();
+    let every: SortedSet<usize> = (2..masses.len()).collect();
     for line in element.channels().iter().flat_map(ChannelLine::all) {
         if !line.is_narrow() || line.between {
             continue;
@@ -341,7 +341,7 @@ pub fn resonances(
             false => min_mass(windows, masses, &line.legs),
         };
         let of_line = windows.iter().filter(|window| {
-            let legs: BTreeSet<usize> = window.legs[0].iter().copied().collect();
+            let legs: SortedSet<usize> = window.legs[0].iter().copied().collect();
             window.observable == Observable::Mass && !window.outside && legs == line.legs
         });
         let most = energy - mass_of(&(&every - &line.legs));

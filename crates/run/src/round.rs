@@ -2,8 +2,8 @@
 
 use crate::records::RoundWeights;
 use mebridge_sampler::rounds::CorrectionSums;
+use mebridge_support::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// File with the points of a survey, in its folder.
 pub(crate) const POINTS: &str = "points";
@@ -39,7 +39,7 @@ pub struct RoundCounts {
     /// if it is not approximated.
     pub corrections: Vec<CorrectionSums>,
     /// For each matrix element, by its number: number of events, and the sums of their weights and of the squared weights.
-    pub drawn: BTreeMap<u32, [f64; 3]>,
+    pub drawn: SortedMap<u32, [f64; 3]>,
 }
 
 /// Results of a round.

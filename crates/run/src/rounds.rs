@@ -8,12 +8,12 @@ use crate::state::{SURVEY, SettledRound, State};
 use crate::summary;
 use crate::text::significant;
 use mebridge::{Error, Result};
-use mebridge_sampler::rounds::{CorrectionSums, planned};
+use mebridge_sampler::rounds::{CorrectionSums, planned_points};
 use mebridge_sampler::sums::Estimate;
 use mebridge_sampler::survey::SurveySettings;
 use mebridge_support::signals;
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread::{Builder, ScopedJoinHandle};
@@ -330,7 +330,7 @@ impl Rounds {
             let sum = self.sum_of(&groups, |element| numbers.get(element) == Some(&number));
             (number, pair(sum))
         };
-        let distinct: BTreeSet<i32> = numbers.iter().copied().collect();
+        let distinct: SortedSet<i32> = numbers.iter().copied().collect();
         Some(distinct.into_iter().map(measured).collect())
     }
 
@@ -348,7 +348,7 @@ impl Rounds {
         let of = |round: &RoundResult| round.weights.drawn() / round.weights.nominal;
         let unit = size.mean * events / sum(rounds().map(of));
         // Sums of weights and of squared weights, by process.
-        let mut sums: BTreeMap<i32, [f64; 2]> =
+        let mut sums: SortedMap<i32, [f64; 2]> =
             numbers.iter().map(|&one| (one, [0.0; 2])).collect();
         for round in rounds() {
             let scale = unit / round.weights.nominal;
@@ -402,7 +402,7 @@ impl Rounds {
         let (_, points) = self.surveyed.as_ref()?;
         self.counting().next()?;
         let channels = self.channels(points, &points.measured, |round| &round.measured);
-        let mut own: BTreeMap<&[usize], Vec<usize>> = BTreeMap::new();
+        let mut own: SortedMap<&[usize], Vec<usize>> = SortedMap::new();
         for (number, members) in points.elements.iter().enumerate() {
             own.entry(members).or_default().push(number);
         }
@@ -467,7 +467,7 @@ impl Rounds {
             // As in `mebridge_sampler::rounds::cross_section`.
             for one in self.counting() {
                 sums.add(
-                    planned(one.events, points.shares[number]),
+                    planned_points(one.events, points.shares[number]),
                     of_round(one)[number],
                 );
             }

@@ -78,7 +78,7 @@ fn counted(events: u64, number: u32) -> RoundCounts {
             error * (1.5 + 0.1 * f64::from(wider)),
         )
     });
-    let mut drawn = BTreeMap::from([
+    let mut drawn = SortedMap::from([
         (0, [40.0 + k, 10.3 + k / 7.0, 2.9 + k / 3.0]),
         (1, [20.0 + k, 5.1 + k / 11.0, 1.3]),
         (2, [31.0 - k, 8.2 - k / 13.0, 2.2]),
@@ -545,7 +545,7 @@ fn lifetimes_follow_widths() {
     const PARTICLE: usize = 80;
     const LIFETIME: usize = 64;
     let of = |least: f64| {
-        let widths = BTreeMap::from([(23, 2.495), (2, 0.0)]);
+        let widths = SortedMap::from([(23, 2.495), (2, 0.0)]);
         let lifetimes = Some(Lifetimes { least, widths });
         let (bytes, events, _) = round_of("u u~ > z g", |request| request.lifetimes = lifetimes);
         let size = bytes.len() / events;

@@ -8,7 +8,7 @@ use crate::text::{self, general, quoted};
 use entries::REFUSED;
 use mebridge::event_generator::JetBias;
 use mebridge::{Error, Result};
-use std::collections::{BTreeMap, BTreeSet};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use std::path::Path;
 use value::Value;
 
@@ -77,7 +77,7 @@ pub struct RunCard {
     source: String,
     given: Entries,
     repeated: Vec<Repeated>,
-    values: BTreeMap<&'static str, Value>,
+    values: SortedMap<&'static str, Value>,
 }
 
 impl RunCard {
@@ -125,14 +125,14 @@ impl RunCard {
     /// # Errors
     /// An entry is unknown, or its value is invalid.
     pub fn from_entries(given: Entries, source: &str, changed: &[String]) -> Result<RunCard> {
-        let names: BTreeSet<&String> = given.iter().map(|(name, _)| name).collect();
+        let names: SortedSet<&String> = given.iter().map(|(name, _)| name).collect();
         for name in names {
             if entries::find(name).is_none() {
                 return Err(unknown(name, source, changed));
             }
         }
         let defaults = entries::all().map(|(name, row)| (name, row.value()));
-        let mut values: BTreeMap<&'static str, Value> = defaults.collect();
+        let mut values: SortedMap<&'static str, Value> = defaults.collect();
         for (name, text) in &given {
             let Some((name, row)) = entries::find(name) else {
                 continue;
@@ -306,7 +306,7 @@ impl RunCard {
     ///
     /// # Panics
     /// If there is no such entry, or it is of another kind.
-    pub fn by_code(&self, name: &str) -> &BTreeMap<i32, f64> {
+    pub fn by_code(&self, name: &str) -> &SortedMap<i32, f64> {
         match self.value(name) {
             Value::ByCode(values) => values,
             other => panic!("{name} is {other}, and nothing by PDG codes"),
@@ -327,7 +327,7 @@ impl RunCard {
         self.pairs().keys().filter_map(|key| key.parse().ok())
     }
 
-    fn pairs(&self) -> &BTreeMap<String, bool> {
+    fn pairs(&self) -> &SortedMap<String, bool> {
         match self.value(ONLY_PAIRS) {
             Value::Pairs(values) => values,
             other => panic!("{ONLY_PAIRS} is {other}, and nothing by PDG codes"),
@@ -342,9 +342,9 @@ impl RunCard {
     pub fn frame(&self) -> Result<Vec<usize>> {
         let words = self.words("me_frame");
         let numbers = words.iter().map(|word| word.parse::<usize>().ok());
-        let numbers: Option<BTreeSet<usize>> = numbers.collect();
+        let numbers: Option<SortedSet<usize>> = numbers.collect();
         match numbers {
-            Some(numbers) if numbers == BTreeSet::from([1, 2]) => Ok(Vec::new()),
+            Some(numbers) if numbers == SortedSet::from([1, 2]) => Ok(Vec::new()),
             Some(numbers) if numbers.len() == words.len() && numbers.first() > Some(&2) => {
                 Ok(numbers.into_iter().map(|number| number - 1).collect())
             }
@@ -694,10 +694,10 @@ fn entry(line: &str) -> Option<(&str, &str)> {
 pub fn other_frame(entries: &Entries) -> Option<String> {
     let other = |(name, value): &(String, String)| {
         let numbers = value.split(|c: char| !c.is_ascii_digit());
-        let numbers: BTreeSet<&str> = numbers.filter(|number| !number.is_empty()).collect();
+        let numbers: SortedSet<&str> = numbers.filter(|number| !number.is_empty()).collect();
         match name.as_str() {
             "frame_id" => value != "6",
-            "me_frame" => numbers != BTreeSet::from(["1", "2"]),
+            "me_frame" => numbers != SortedSet::from(["1", "2"]),
             _ => false,
         }
     };
@@ -731,7 +731,7 @@ pub fn parse(text: &str) -> Entries {
 /// Returns the entries to which a card gives different values.
 fn repeated(text: &str) -> Vec<Repeated> {
     let mut found: Vec<Repeated> = Vec::new();
-    let mut values: BTreeMap<String, &str> = BTreeMap::new();
+    let mut values: SortedMap<String, &str> = SortedMap::new();
     for (value, name) in text.lines().filter_map(entry) {
         let (name, last) = (name.trim().to_lowercase(), value.trim());
         let before = values.insert(name.clone(), last);
@@ -753,7 +753,7 @@ pub fn with_entries(text: &str, values: &[(String, String)]) -> String {
         let of = |(name, _): &&(String, String)| name.to_lowercase() == word;
         values.iter().rfind(of).map(|(_, value)| value)
     };
-    let mut there = BTreeSet::new();
+    let mut there = SortedSet::new();
     let mut changed = String::new();
     for line in text.lines() {
         let known = entry(line).and_then(|(value, name)| {
@@ -786,7 +786,7 @@ pub fn missing(given: &[(String, String)]) -> Entries {
         let both = BOTH.iter().find(|both| name.starts_with(**both));
         both.map_or_else(|| name.to_owned(), |both| (*both).to_owned())
     };
-    let there: BTreeSet<String> = given.iter().map(|(name, _)| of(name)).collect();
+    let there: SortedSet<String> = given.iter().map(|(name, _)| of(name)).collect();
     let left_out = entries::all().filter(|(name, _)| !there.contains(&of(name)));
     left_out
         .map(|(name, row)| (name.to_owned(), row.value().to_string()))

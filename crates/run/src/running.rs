@@ -9,14 +9,14 @@ use crate::text::repr;
 use mebridge::Result;
 use mebridge::process::Process;
 use mebridge::process::running::{ENTRIES, entry};
-use std::collections::BTreeMap;
+use mebridge_support::sorted::SortedMap;
 
 /// The reason why events with running parameters have no weights for systematics.
 pub const NO_SYSTEMATICS: &str = "events have no weights for systematics, in which parameters of the model that run would have to stay; ask for \
      none, or fix their scale (fixed_extra_scale of a run card)";
 
 /// The `RUNNING_` blocks of a card: for each block that runs its name, and values by index.
-pub type CardBlocks = Vec<(String, BTreeMap<usize, f64>)>;
+pub type CardBlocks = Vec<(String, SortedMap<usize, f64>)>;
 
 /// Indices of the entries of a `RUNNING_` block.
 const ALPHA_S: usize = 1;
@@ -61,7 +61,7 @@ pub fn blocks(
         Ok(table.at(scale * scale))
     };
     let of_block = |(block, scale): &(String, f64)| {
-        let mut entries = BTreeMap::from([(ALPHA_S, at(*scale)?), (SCALE, *scale)]);
+        let mut entries = SortedMap::from([(ALPHA_S, at(*scale)?), (SCALE, *scale)]);
         if let Some(fixed) = fixed {
             entries.insert(FIXED, at(fixed)?);
         }
@@ -127,7 +127,7 @@ mod tests {
     fn blocks_take_the_place_of_such_that_are_there() {
         let card =
             "BLOCK MASS\n 6 173 # top\nblock running_dim6 # of another run\n 1 0.3\nDECAY 6 1.5\n";
-        let blocks = vec![("dim6".to_owned(), BTreeMap::from([(4, 100.0), (1, 0.1)]))];
+        let blocks = vec![("dim6".to_owned(), SortedMap::from([(4, 100.0), (1, 0.1)]))];
         assert_eq!(
             with_blocks(card, &blocks),
             "BLOCK MASS\n 6 173 # top\nDECAY 6 1.5\nBLOCK RUNNING_DIM6\n  1 0.1 # ALPHA_S\n  4 100.0 # SCALE\n"

@@ -4,8 +4,8 @@ use crate::overweight::Overweight;
 use crate::text::repr;
 use mebridge::event_generator::ColorTreatment;
 use mebridge::{Error, Result};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// The description of a run. In JSON, paths are strings and missing entries have their defaults.
@@ -26,7 +26,7 @@ pub struct RunSpec {
     pub param_card: Option<PathBuf>,
     /// Parameters that replace those of the card.
     #[serde(default)]
-    pub parameters: BTreeMap<String, f64>,
+    pub parameters: SortedMap<String, f64>,
     /// Number of events; by default that of the run card, or 10 000.
     #[serde(default)]
     pub events: Option<u64>,
@@ -75,7 +75,7 @@ impl Default for RunSpec {
             },
             model: None,
             param_card: None,
-            parameters: BTreeMap::new(),
+            parameters: SortedMap::new(),
             events: None,
             seed: None,
             precision: None,
@@ -119,7 +119,7 @@ impl RunSpec {
     /// A device is unknown or named twice, the devices are of several kinds, or one of several has no number.
     pub fn backend(&self) -> Result<&str> {
         let wrong = |what: String, cure: &str| Error::run_at("device", what, cure);
-        let mut devices = BTreeSet::new();
+        let mut devices = SortedSet::new();
         for name in &self.devices {
             let is = "it is \"cpu\", \"cuda\", \"cuda:1\", \"hip\", or a list of several GPUs of one kind";
             let device =
@@ -132,7 +132,7 @@ impl RunSpec {
                 return Err(wrong(format!("\"{name}\" is named twice"), cure));
             }
         }
-        let kinds: BTreeSet<&str> = devices.iter().map(|device| device.0).collect();
+        let kinds: SortedSet<&str> = devices.iter().map(|device| device.0).collect();
         let several = devices.len() > 1;
         match kinds.first() {
             Some(&kind) if kinds.len() == 1 => {
@@ -217,7 +217,7 @@ pub enum Conditions {
         scale_factor: f64,
         /// Cuts by name: `pt`, `etal`, `drjj`, ...
         #[serde(default)]
-        cuts: BTreeMap<String, f64>,
+        cuts: SortedMap<String, f64>,
     },
 }
 

@@ -5,8 +5,8 @@ use crate::records::{RoundFile, RowFile};
 use crate::text::significant;
 use mebridge::Result;
 use mebridge::lhe::{OUTGOING, Particle, Record};
+use mebridge_support::sorted::SortedMap;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 /// Largest number of events in the spectra of a run; for an event file, the number of events from which bins are
 /// chosen.
@@ -203,13 +203,13 @@ struct Values {
 /// The outgoing particles of some events.
 #[derive(Debug, Default)]
 pub struct Collection {
-    kinds: BTreeMap<i32, Values>,
+    kinds: SortedMap<i32, Values>,
     events: u64,
     weight: f64,
 }
 
 /// Ranges of the histograms of each kind, one per observable.
-pub type Ranges = BTreeMap<i32, [[f64; 2]; OBSERVABLES.len()]>;
+pub type Ranges = SortedMap<i32, [[f64; 2]; OBSERVABLES.len()]>;
 
 impl Collection {
     /// Adds an event.

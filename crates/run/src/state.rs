@@ -10,9 +10,9 @@ use mebridge::files::regular;
 use mebridge::{Error, Result};
 use mebridge_sampler::parallel;
 use mebridge_support::signals;
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -44,7 +44,7 @@ pub struct State {
     folder: PathBuf,
     lasting: bool,
     known: Known,
-    rounds: BTreeMap<usize, RoundResult>,
+    rounds: SortedMap<usize, RoundResult>,
     /// Held for the lifetime of this value.
     _lock: File,
 }
@@ -58,11 +58,11 @@ struct Known {
     /// Number of events of each round, finished or not.
     sizes: Vec<u64>,
     /// Numbers of the finished rounds.
-    rounds: BTreeSet<usize>,
+    rounds: SortedSet<usize>,
     /// The first rounds, whose events are only in an event file.
     written: WrittenEvents,
     /// Hashes of the kept files; empty strings if the folder is not lasting.
-    files: BTreeMap<String, String>,
+    files: SortedMap<String, String>,
 }
 
 /// Rounds whose records are gone because their events are in an event file.
@@ -83,7 +83,11 @@ pub fn written(folder: &Path) -> Option<WrittenEvents> {
 impl State {
     /// Finished rounds that are not yet in an event file.
     pub fn unwritten_rounds(&self) -> Vec<RoundFile> {
-        let rounds = self.rounds().range(self.written().rounds..);
+        let written = self.written().rounds;
+        let rounds = self
+            .rounds()
+            .iter()
+            .filter(|(number, _)| **number >= written);
         let rounds = rounds.map(|(&number, round)| RoundFile {
             file: self.records(number),
             events: round.counted.events as usize,
@@ -119,7 +123,7 @@ impl State {
                 arguments: arguments.iter().cloned().collect(),
                 ..Known::default()
             },
-            rounds: BTreeMap::new(),
+            rounds: SortedMap::new(),
             _lock: lock,
         };
         state.read(arguments)?;
@@ -159,7 +163,7 @@ impl State {
     }
 
     /// Results of the finished rounds, by number.
-    pub fn rounds(&self) -> &BTreeMap<usize, RoundResult> {
+    pub fn rounds(&self) -> &SortedMap<usize, RoundResult> {
         &self.rounds
     }
 
@@ -179,7 +183,7 @@ impl State {
         self.rounds.clear();
         self.known = Known {
             sizes: Vec::new(),
-            rounds: BTreeSet::new(),
+            rounds: SortedSet::new(),
             written: WrittenEvents::default(),
             ..std::mem::take(&mut self.known)
         };
@@ -222,8 +226,8 @@ impl State {
     /// It cannot be written.
     pub fn keep_part(&mut self, name: &str, part: &Path) -> Result<PathBuf> {
         let folder = self.folder.join(name);
-        let moved = || -> io::Result<BTreeMap<String, String>> {
-            let mut hashes = BTreeMap::new();
+        let moved = || -> io::Result<SortedMap<String, String>> {
+            let mut hashes = SortedMap::new();
             for file in entries(part)? {
                 let hash = sync_file(self.lasting, &part.join(&file))?;
                 hashes.insert(format!("{name}/{file}"), hash);
@@ -454,7 +458,7 @@ pub fn argument(folder: &Path, name: &str) -> Option<Value> {
 /// Removes the folder of a run that has no finished part. With `own` the lock is held by this program, which is about
 /// to end; otherwise a folder that another run has locked stays.
 pub fn forget_empty(folder: &Path, own: bool) {
-    let only_unwritten = |there: BTreeSet<String>| there.is_subset(&unwritten());
+    let only_unwritten = |there: SortedSet<String>| there.is_subset(&unwritten());
     if !entries(folder).is_ok_and(only_unwritten) {
         return;
     }
@@ -478,7 +482,7 @@ pub fn forget_empty(folder: &Path, own: bool) {
 pub fn forget_rounds(folder: &Path, events: u64) -> Result<()> {
     let mut known = Known::read(folder)?;
     let stays = |name: &String| name.contains('/') || name.ends_with(FOUND);
-    let (left, gone): (BTreeMap<_, _>, BTreeMap<_, _>) = std::mem::take(&mut known.files)
+    let (left, gone): (SortedMap<_, _>, SortedMap<_, _>) = std::mem::take(&mut known.files)
         .into_iter()
         .partition(|(name, _)| stays(name));
     known = Known {
@@ -562,7 +566,7 @@ fn compare(
     growing: &[&str],
     cure: &str,
 ) -> Result<()> {
-    let known: BTreeMap<&str, &Value> = now.iter().map(|(name, value)| (&**name, value)).collect();
+    let known: SortedMap<&str, &Value> = now.iter().map(|(name, value)| (&**name, value)).collect();
     let names = now.iter().map(|(name, _)| name.as_str());
     let others = before.keys().map(String::as_str);
     for name in names.chain(others.filter(|name| !known.contains_key(name))) {
@@ -688,11 +692,11 @@ fn regular(file: File) -> io::Result<File> {
 }
 
 /// Files that may exist in the folder of a run that has not begun.
-fn unwritten() -> BTreeSet<String> {
-    BTreeSet::from([LOCK.to_owned(), format!("{RUN}.part")])
+fn unwritten() -> SortedSet<String> {
+    SortedSet::from([LOCK.to_owned(), format!("{RUN}.part")])
 }
 
-fn entries(folder: &Path) -> io::Result<BTreeSet<String>> {
+fn entries(folder: &Path) -> io::Result<SortedSet<String>> {
     let name = |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().display().to_string());
     fs::read_dir(folder)?.map(name).collect()
 }

@@ -23,7 +23,7 @@ fn found(events: u64) -> RoundResult {
             measured: vec![(8, 0.1 + 0.2, 1.0 / 3.0)],
             biased: Vec::new(),
             corrections: Vec::new(),
-            drawn: BTreeMap::from([(0, [events as f64, 0.1, 0.7])]),
+            drawn: SortedMap::from([(0, [events as f64, 0.1, 0.7])]),
         },
         weights: RoundWeights::read("x".as_ref(), &[0.1, -0.3]).expect("weights"),
         channels: vec![ChannelMean {
@@ -83,7 +83,7 @@ fn what_is_done_is_there_again() {
     let folder = place.path().join("a").join("state");
     drop(make(&folder, &[1], true));
     let state = State::open(&folder, &seeded(1), true).unwrap();
-    assert_eq!(state.rounds(), &BTreeMap::from([(1, found(50))]));
+    assert_eq!(state.rounds(), &SortedMap::from([(1, found(50))]));
     assert_eq!(state.sizes(), [50, 50]);
     assert_eq!(state.kept_part(SURVEY), Some(folder.join(SURVEY)));
     assert_eq!(state.kept_part("surv"), None);
@@ -327,7 +327,7 @@ fn what_an_interrupted_run_left_is_made_again() {
     let folder = state.keep_part(SURVEY, &again).unwrap();
     assert_eq!(
         entries(&folder).unwrap(),
-        BTreeSet::from(["survey".to_owned()])
+        SortedSet::from(["survey".to_owned()])
     );
     drop(state);
     assert!(

@@ -16,8 +16,8 @@ use mebridge::event_generator::{ElementRequest, Request};
 use mebridge::process::card::Card;
 use mebridge::runtime::ProcessChoice;
 use mebridge::{Error, Result, models};
+use mebridge_support::sorted::SortedMap;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 const PROTON: i32 = 2212;
@@ -291,7 +291,7 @@ fn arguments(
         .map(file_digest)
         .collect::<Result<_>>()?;
     let pdf = densities.and_then(BeamDensities::set);
-    let cuts: BTreeMap<&str, f64> = cuts.iter().map(|cut| (&*cut.cut.name, cut.value)).collect();
+    let cuts: SortedMap<&str, f64> = cuts.iter().map(|cut| (&*cut.cut.name, cut.value)).collect();
     let of = |value: Option<&std::path::PathBuf>| value.map(|file| file_digest(file)).transpose();
     Ok([
         ("process", json!(spec.process)),

@@ -1,18 +1,18 @@
 //! The legs on either side of a propagator, from the names of the lines that meet at each vertex
 //! ([`mebridge::describe::Channel`]).
 
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 
 /// The outgoing legs on one side of a propagator such as `p0` (the side of the first vertex that has it), counted from
 /// 0 without the incoming legs; and the number of incoming legs on that side.
-pub fn outgoing(vertices: &[Vec<String>], line: &str) -> (BTreeSet<usize>, usize) {
+pub fn outgoing(vertices: &[Vec<String>], line: &str) -> (SortedSet<usize>, usize) {
     let at = |name: &str| {
         let name = name.to_owned();
         vertices.iter().filter(move |vertex| vertex.contains(&name))
     };
-    let mut seen = BTreeSet::from([line]);
+    let mut seen = SortedSet::from([line]);
     let mut left: Vec<&str> = at(line).take(1).flatten().map(String::as_str).collect();
-    let (mut found, mut incoming) = (BTreeSet::new(), 0);
+    let (mut found, mut incoming) = (SortedSet::new(), 0);
     while let Some(name) = left.pop() {
         if !seen.insert(name) {
             continue;
@@ -28,10 +28,10 @@ pub fn outgoing(vertices: &[Vec<String>], line: &str) -> (BTreeSet<usize>, usize
 
 /// The outgoing legs on the side of a propagator without incoming legs, counted from 0 including the incoming ones; for
 /// a propagator between both beams, the legs on its other side.
-pub fn legs_of(vertices: &[Vec<String>], line: &str) -> BTreeSet<usize> {
+pub fn legs_of(vertices: &[Vec<String>], line: &str) -> SortedSet<usize> {
     let (side, incoming) = outgoing(vertices, line);
     let every = 0..count(vertices);
-    let chosen: BTreeSet<usize> = match incoming {
+    let chosen: SortedSet<usize> = match incoming {
         0 => side,
         _ => every.filter(|leg| !side.contains(leg)).collect(),
     };
@@ -58,12 +58,12 @@ mod tests {
     #[test]
     fn lines_have_their_legs() {
         let chain = vertices("i0 i1 p0, o0 o1 p1, p0 p1 o2");
-        assert_eq!(legs_of(&chain, "p0"), BTreeSet::from([2, 3, 4]));
-        assert_eq!(legs_of(&chain, "p1"), BTreeSet::from([2, 3]));
+        assert_eq!(legs_of(&chain, "p0"), SortedSet::from([2, 3, 4]));
+        assert_eq!(legs_of(&chain, "p1"), SortedSet::from([2, 3]));
         assert_eq!(outgoing(&chain, "p0").1, 2);
         let between = vertices("i0 o1 p0, i1 o2 p1, p0 p1 o0");
-        assert_eq!(outgoing(&between, "p1"), (BTreeSet::from([2]), 1));
-        assert_eq!(legs_of(&between, "p1"), BTreeSet::from([2, 3]));
+        assert_eq!(outgoing(&between, "p1"), (SortedSet::from([2]), 1));
+        assert_eq!(legs_of(&between, "p1"), SortedSet::from([2, 3]));
         assert_eq!(count(&between), 3);
     }
 }

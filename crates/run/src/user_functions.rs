@@ -18,7 +18,7 @@ use mebridge::import::{fortran_of, routines_of};
 use mebridge::process::phase_space::PhaseSpace;
 use mebridge::{Error, Result};
 use mebridge_support::random::SplitMix64;
-use std::collections::{BTreeMap, BTreeSet};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use std::path::{Path, PathBuf};
 
 /// Entry of the run card with files of functions.
@@ -60,7 +60,7 @@ const HEAVY: f64 = 10.0;
 pub struct UserFunctions {
     files: Vec<FortranText>,
     /// Names of the routines that the user has written, in upper case.
-    own: BTreeSet<String>,
+    own: SortedSet<String>,
 }
 
 impl UserFunctions {
@@ -79,7 +79,7 @@ impl UserFunctions {
                 return Err(card.refused(what, cure));
             }
         };
-        let mut own = BTreeSet::new();
+        let mut own = SortedSet::new();
         let mut files = Vec::new();
         for name in names {
             let file = read(&path_of(name, output, card)?)?;
@@ -137,7 +137,7 @@ impl UserFunctions {
             return Ok((Vec::new(), vec![None; elements.len()]));
         };
         let blocks = blocks(output)?;
-        let (mut codes, mut of_directories) = (Vec::new(), BTreeMap::new());
+        let (mut codes, mut of_directories) = (Vec::new(), SortedMap::new());
         let mut of_elements = Vec::new();
         for element in elements {
             let place = source.place(element).directory;
@@ -170,7 +170,7 @@ impl UserFunctions {
 
     /// Checks that all routines of the user are run: others may replace routines of MadEvent.
     fn check_reached(&self, code: &UserCode) -> Result<()> {
-        let reached: BTreeSet<&str> = code.routines().collect();
+        let reached: SortedSet<&str> = code.routines().collect();
         match self.own.iter().find(|name| !reached.contains(&***name)) {
             None => Ok(()),
             Some(name) => Err(Error::run(
@@ -199,7 +199,7 @@ pub fn described(codes: &[UserCode]) -> String {
 /// The path of a file of `custom_fcts`, from the working directory or from the output.
 fn path_of(name: &str, output: &Output, card: &RunCard) -> Result<PathBuf> {
     let places = [PathBuf::from(name), output.path.join(name)];
-    let found: BTreeSet<PathBuf> = places
+    let found: SortedSet<PathBuf> = places
         .iter()
         .filter(|place| place.is_file())
         .filter_map(|place| place.canonicalize().ok())
@@ -226,7 +226,7 @@ fn read(path: &Path) -> Result<FortranText> {
     Ok(FortranText {
         path: path.to_owned(),
         text: regular::read(path, MAX_BYTES).map_err(Error::io(path))?,
-        without: BTreeSet::new(),
+        without: SortedSet::new(),
     })
 }
 
@@ -266,9 +266,9 @@ fn check_file(file: &FortranText) -> Result<Vec<String>> {
 }
 
 /// Names of all COMMON blocks of MadEvent.
-fn blocks(output: &Output) -> Result<BTreeSet<String>> {
+fn blocks(output: &Output) -> Result<SortedSet<String>> {
     let own = functions_file(output);
-    let mut found = BTreeSet::new();
+    let mut found = SortedSet::new();
     let folders = ["SubProcesses", "Source", "Source/MODEL", "Source/PDF"];
     let folders = folders.map(|name| output.path.join(name));
     for folder in folders.iter().chain(output.directories.first()) {
@@ -303,7 +303,7 @@ fn surroundings(
     card: &RunCard,
     beams: &Beams,
     (directory, element): (&Directory, &Element),
-    blocks: &BTreeSet<String>,
+    blocks: &SortedSet<String>,
 ) -> UserCodeContext {
     let pdg = &directory.legs[0];
     let decayed = directory.decayed();
@@ -313,7 +313,7 @@ fn surroundings(
         decayed: &decayed,
         card,
     };
-    let mut commons = BTreeMap::new();
+    let mut commons = SortedMap::new();
     let mut set = |block: &str, name: &str, place: Option<usize>, values: Vec<FortranNumber>| {
         commons.insert((block.to_owned(), name.to_owned()), (place, values));
     };

@@ -8,8 +8,8 @@ use mebridge::import::user_code::{CUT, FACTORISATION, RENORMALISATION, SCALE};
 use mebridge::import::{FortranRoutine, routines_of};
 use mebridge::{Error, Result};
 use mebridge_support::files::regular;
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The routines that MG5aMC writes, one per line: file, name (`-` for code outside of routines), the first eight bytes
@@ -47,12 +47,12 @@ const MAX_BYTES: u64 = 64 << 20;
 #[derive(Default)]
 struct Written<'a> {
     /// Routines by name and digest.
-    routines: BTreeSet<(&'a str, u64)>,
+    routines: SortedSet<(&'a str, u64)>,
     /// Names of routines by version.
-    versions: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    versions: SortedMap<&'a str, SortedSet<&'a str>>,
 }
 
-type Table<'a> = BTreeMap<&'a str, Written<'a>>;
+type Table<'a> = SortedMap<&'a str, Written<'a>>;
 
 fn table(text: &str) -> Table<'_> {
     let mut found = Table::new();
@@ -118,7 +118,7 @@ struct Differences {
 /// Compares an output with the table. The files in directories of matrix elements are links, unless the user has
 /// replaced them.
 fn differences(output: &Output, table: &Table, template: Option<&Path>) -> Differences {
-    let (mut found, mut seen) = (Differences::default(), BTreeSet::new());
+    let (mut found, mut seen) = (Differences::default(), SortedSet::new());
     let version = output.version();
     for (name, written) in table {
         let mut own = output.path.join(name);
@@ -269,9 +269,9 @@ impl Written<'_> {
                 () => changed.push(shown),
             }
         }
-        let names: BTreeSet<&str> = routines.iter().map(name).collect();
-        let template: BTreeSet<&str> = template.iter().map(name).collect();
-        let whole = |of: &BTreeSet<&str>| !of.is_empty() && of.is_subset(&names);
+        let names: SortedSet<&str> = routines.iter().map(name).collect();
+        let template: SortedSet<&str> = template.iter().map(name).collect();
+        let whole = |of: &SortedSet<&str>| !of.is_empty() && of.is_subset(&names);
         if !self.versions.values().any(whole) && !whole(&template) {
             // Routines missing in comparison with the most similar version.
             let most = self
@@ -419,15 +419,15 @@ mod tests {
     fn the_table_is_whole() {
         let found = table(WRITTEN);
         assert_eq!(
-            found.keys().copied().collect::<BTreeSet<_>>(),
-            BTreeSet::from(FILES)
+            found.keys().copied().collect::<SortedSet<_>>(),
+            SortedSet::from(FILES)
         );
         let rows: usize = found.values().map(|of| of.routines.len()).sum();
         assert_eq!(rows, WRITTEN.lines().count());
         for (file, of) in &found {
             assert!(of.versions.contains_key("3.5.7"), "{file}");
-            let known: BTreeSet<&str> = of.routines.iter().map(|(name, _)| *name).collect();
-            let named: BTreeSet<&str> = of.versions.values().flatten().copied().collect();
+            let known: SortedSet<&str> = of.routines.iter().map(|(name, _)| *name).collect();
+            let named: SortedSet<&str> = of.versions.values().flatten().copied().collect();
             assert_eq!(known, named);
         }
     }

@@ -8,7 +8,7 @@
 //! GPUs draw in the same way (`cuda/harvest.cuh`).
 
 use mebridge_phasespace::Rows;
-use std::collections::BTreeMap;
+use mebridge_support::sorted::SortedMap;
 
 /// Points whose products of invariants are computed at a time.
 pub const POINTS: usize = 32;
@@ -57,8 +57,8 @@ impl ColorFlows {
     /// Prepares the flows of `classes` classes, with sizes of 1.
     pub fn new(mut flows: Vec<ColorFlow>, classes: usize) -> ColorFlows {
         flows.sort_by_cached_key(|flow| factors(&flow.lines));
-        let mut pairs: BTreeMap<[u8; 2], u32> = BTreeMap::new();
-        let mut known: BTreeMap<Product, u32> = BTreeMap::new();
+        let mut pairs: SortedMap<[u8; 2], u32> = SortedMap::new();
+        let mut known: SortedMap<Product, u32> = SortedMap::new();
         let mut products = Vec::new();
         let of_flow = |flow: &ColorFlow| {
             let mut before = None;

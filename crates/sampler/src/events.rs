@@ -5,7 +5,7 @@ use super::random::Philox;
 use mebridge_phasespace::clustering::Matched;
 use mebridge_phasespace::{Layout, Rows};
 use mebridge_support::memory::prefetch;
-use std::collections::BTreeMap;
+use mebridge_support::sorted::SortedMap;
 use std::ops::Range;
 
 /// An event, with its legs in the order of its matrix element.
@@ -62,8 +62,8 @@ pub fn random_choices(event: &Event) -> [f64; 3] {
 pub fn by_element<'a>(
     events: &'a mut [&mut Event],
     selected: impl Fn(&Event) -> bool,
-) -> BTreeMap<u32, Vec<&'a mut Event>> {
-    let mut found: BTreeMap<u32, Vec<&mut Event>> = BTreeMap::new();
+) -> SortedMap<u32, Vec<&'a mut Event>> {
+    let mut found: SortedMap<u32, Vec<&mut Event>> = SortedMap::new();
     for event in events.iter_mut().filter(|event| selected(event)) {
         found.entry(event.element).or_default().push(event);
     }

@@ -201,7 +201,7 @@ impl Flow {
         let widest = layers.map(|layer| layer.outputs().max(layer.inputs));
         let mut scratch =
             [(); 2].map(|()| vec![Lanes([0.0; POINTS]); widest.clone().max().unwrap_or(0)]);
-        let mut made = vec![Doubles([0.0; POINTS]); scratch[0].len()];
+        let mut made = vec![SplineValues([0.0; POINTS]); scratch[0].len()];
         for first in (0..numbers.points()).step_by(POINTS) {
             for block in &self.blocks {
                 for (to, &row) in scratch[0].iter_mut().zip(&block.stay) {
@@ -216,9 +216,9 @@ impl Flow {
                         layer,
                         from,
                         to: if last {
-                            To::Splines(&mut made)
+                            LayerOutput::Splines(&mut made)
                         } else {
-                            To::Layer(to)
+                            LayerOutput::Layer(to)
                         },
                     };
                     // SAFETY: the task requires nothing but the level, which `dispatch` checks.
@@ -248,18 +248,18 @@ struct Lanes([f32; POINTS]);
 /// Values of a spline parameter for [`POINTS`] points.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Doubles([f64; POINTS]);
+struct SplineValues([f64; POINTS]);
 
-enum To<'a> {
+enum LayerOutput<'a> {
     Layer(&'a mut [Lanes]),
-    Splines(&'a mut [Doubles]),
+    Splines(&'a mut [SplineValues]),
 }
 
 /// A layer of a network.
 struct Neurons<'a> {
     layer: &'a Layer,
     from: &'a [Lanes],
-    to: To<'a>,
+    to: LayerOutput<'a>,
 }
 
 /// Registers computed at a time.
@@ -299,12 +299,12 @@ impl Task<f32> for Neurons<'_> {
                     for (register, &sum) in sums.iter().enumerate() {
                         let at = pair + register * V::LANES;
                         match &mut self.to {
-                            To::Layer(to) => {
+                            LayerOutput::Layer(to) => {
                                 let to = &mut to[group * TOGETHER + neuron].0[at..][..V::LANES];
                                 // SAFETY: the slice holds one register and is aligned as the row.
                                 unsafe { sum.max(sum * sum.same(LEAK)).store(to.as_mut_ptr()) };
                             }
-                            To::Splines(to) => {
+                            LayerOutput::Splines(to) => {
                                 let to = &mut to[group * TOGETHER + neuron].0[at..][..V::LANES];
                                 // SAFETY: the slice holds one register.
                                 unsafe { sum.store_doubles(to.as_mut_ptr()) };
@@ -320,7 +320,7 @@ impl Task<f32> for Neurons<'_> {
 /// The splines of a block.
 struct Splines<'a> {
     bins: usize,
-    made: &'a mut [Doubles],
+    made: &'a mut [SplineValues],
     mapped: &'a [usize],
     /// Index of the first point.
     first: usize,
@@ -346,7 +346,7 @@ impl Task<f64> for Splines<'_> {
                 self.numbers.store(row, register, x);
                 product = product * jacobian;
             }
-            let mut products = Doubles([0.0; POINTS]);
+            let mut products = SplineValues([0.0; POINTS]);
             // SAFETY: the array holds the longest register.
             unsafe { product.store_doubles(products.0.as_mut_ptr()) };
             for (to, of) in
@@ -367,7 +367,7 @@ fn slope<V: Simd<Scalar = f64>>(of: V) -> V {
 
 /// Loads a register of a row; `_proof` shows that the CPU has the level.
 #[inline(always)]
-fn register<V: Simd<Scalar = f64>>(of: &Doubles, at: usize, _proof: V) -> V {
+fn register<V: Simd<Scalar = f64>>(of: &SplineValues, at: usize, _proof: V) -> V {
     // SAFETY: the slice holds one register and is aligned as the row.
     unsafe { V::load(of.0[at..][..V::LANES].as_ptr()) }
 }
@@ -375,7 +375,12 @@ fn register<V: Simd<Scalar = f64>>(of: &Doubles, at: usize, _proof: V) -> V {
 /// Returns x where the spline has the value y, and dx/dy. `made` holds the logarithms of the widths of the bins, then
 /// of their heights, then the parameters of the derivatives at the edges; `at` is the first of the points.
 #[inline(always)]
-fn invert<V: Simd<Scalar = f64>>(bins: usize, y: V, made: &mut [Doubles], at: usize) -> (V, V) {
+fn invert<V: Simd<Scalar = f64>>(
+    bins: usize,
+    y: V,
+    made: &mut [SplineValues],
+    at: usize,
+) -> (V, V) {
     let (zero, one, least) = (y.same(0.0), y.same(1.0), y.same(MIN_BIN));
     let (sizes, edges) = made.split_at_mut(2 * bins);
     let mut scales = [zero; 2];

@@ -115,12 +115,12 @@ impl Grid {
 
     /// Returns the edges as little-endian doubles, dimension by dimension.
     pub fn to_bytes(&self) -> Vec<u8> {
-        bytes::written(&self.edges)
+        bytes::to_bytes(&self.edges)
     }
 
     /// Reads the bytes of [`Self::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let edges = bytes::read(bytes)?;
+        let edges = bytes::from_bytes(bytes)?;
         if edges.len() % EDGES != 0 {
             let found = edges.len();
             return Err(Error::GridSize { found });

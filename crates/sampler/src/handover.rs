@@ -10,7 +10,7 @@ use super::weigh::{DrawnEvents, TrainingData, Weigh};
 const BLOCKS_PER_THREAD: usize = 16;
 
 /// An engine that is not ready yet.
-pub trait Coming<B> {
+pub trait PendingEngine<B> {
     /// Returns the engine, once it is ready.
     fn ready(&mut self) -> Option<Result<B, Failure>>;
 
@@ -30,7 +30,7 @@ pub struct Handover<A, B> {
 }
 
 enum Next<B> {
-    Coming(Box<dyn Coming<B> + Send>),
+    Pending(Box<dyn PendingEngine<B> + Send>),
     Ready(Box<B>),
 }
 
@@ -45,10 +45,10 @@ pub enum WorkingEngine<'a, A, B> {
 
 impl<A: Weigh, B: Weigh> Handover<A, B> {
     /// The first engine works until the second one is ready.
-    pub fn new(first: A, next: impl Coming<B> + Send + 'static) -> Handover<A, B> {
+    pub fn new(first: A, next: impl PendingEngine<B> + Send + 'static) -> Handover<A, B> {
         Handover {
             first,
-            next: Next::Coming(Box::new(next)),
+            next: Next::Pending(Box::new(next)),
             is_set: false,
         }
     }
@@ -58,13 +58,13 @@ impl<A: Weigh, B: Weigh> Handover<A, B> {
     /// # Errors
     /// The second engine cannot be made.
     pub fn working(&mut self) -> Result<WorkingEngine<'_, A, B>, Failure> {
-        if let Next::Coming(coming) = &mut self.next
-            && let Some(ready) = coming.ready()
+        if let Next::Pending(pending) = &mut self.next
+            && let Some(ready) = pending.ready()
         {
             self.next = Next::Ready(Box::new(ready?));
         }
         Ok(match &mut self.next {
-            Next::Coming(_) => WorkingEngine::First(&mut self.first),
+            Next::Pending(_) => WorkingEngine::First(&mut self.first),
             Next::Ready(next) => WorkingEngine::Next(next),
         })
     }
@@ -74,8 +74,8 @@ impl<A: Weigh, B: Weigh> Handover<A, B> {
     /// # Errors
     /// It cannot be made.
     pub fn wait(&mut self) -> Result<(), Failure> {
-        if let Next::Coming(coming) = &mut self.next {
-            self.next = Next::Ready(Box::new(coming.wait()?));
+        if let Next::Pending(pending) = &mut self.next {
+            self.next = Next::Ready(Box::new(pending.wait()?));
         }
         Ok(())
     }
@@ -86,7 +86,7 @@ impl<A: Weigh, B: Weigh> Handover<A, B> {
         let is_set = self.is_set;
         self.is_set = matches!(self.working()?, WorkingEngine::Next(_));
         match &mut self.next {
-            Next::Coming(_) => {
+            Next::Pending(_) => {
                 let blocks = BLOCKS_PER_THREAD * self.first.threads();
                 Ok((&mut self.first, blocks))
             }
@@ -123,7 +123,7 @@ impl<A: Weigh, B: Weigh> Weigh for Handover<A, B> {
 
     fn seconds(&self) -> Vec<(&'static str, f64)> {
         match &self.next {
-            Next::Coming(_) => self.first.seconds(),
+            Next::Pending(_) => self.first.seconds(),
             Next::Ready(next) => next.seconds(),
         }
     }

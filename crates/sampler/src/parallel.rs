@@ -1,9 +1,9 @@
 //! Parallel loops.
 
 use mebridge_support::memory::ask_for_large_pages;
+use mebridge_support::sorted::SortedMap;
 use mebridge_support::sync::lock;
 use mebridge_support::threads;
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -41,7 +41,7 @@ pub fn each<W: Send, T: Send, E: Send>(
         lock(&done).push((number, found));
         true
     };
-    let (mut waiting, mut taken) = (BTreeMap::new(), 0);
+    let (mut waiting, mut taken) = (SortedMap::new(), 0);
     let mut take_next = |some: Vec<(usize, Result<T, E>)>| {
         waiting.extend(some);
         while let Some(found) = waiting.remove(&taken) {

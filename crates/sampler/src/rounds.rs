@@ -351,7 +351,7 @@ const HOPELESS: f64 = 100.0;
 const MAX_RISE: f64 = 4.0;
 
 /// Returns the number of planned points of a source for a round of `events` events; `share` is that of [`shares`].
-pub fn planned(events: u64, share: f64) -> f64 {
+pub fn planned_points(events: u64, share: f64) -> f64 {
     whole_registers(events as f64 * share) as f64
 }
 
@@ -394,7 +394,7 @@ fn together<'a>(
         let last = (one.sums.points() as f64, of(&one.sums));
         let more = rounds
             .iter()
-            .map(|(events, sums)| (planned(*events, shares[source]), of(&sums[source])));
+            .map(|(events, sums)| (planned_points(*events, shares[source]), of(&sums[source])));
         Estimate::average(std::iter::once(last).chain(more))
     };
     Estimate::sum(survey.sources.iter().enumerate().map(of_source))

@@ -84,7 +84,7 @@ impl Survey {
         for _ in 0..words.next()? {
             found.stay.push(words.small()?);
             let grid = Grid::from_bytes(words.list()?)?;
-            let chances = super::bytes::read(words.list()?)?;
+            let chances = super::bytes::from_bytes(words.list()?)?;
             let mut spectrum = Words(words.list()?);
             let spectrum: Vec<u64> = std::iter::from_fn(|| spectrum.next().ok()).collect();
             let sums = WeightSums::from_words(words.array::<{ sums::WORDS }>()?);

@@ -1,7 +1,7 @@
 //! The survey: explores the sources before events are generated from their points.
 //!
 //! Grids adapt in parts. The first part is a trial of all sources with even grids, which decides which sources are kept
-//! ([`leave_out`]). Each further part has twice as many points, and a source takes part as long as the cost is small
+//! ([`source_selection`]). Each further part has twice as many points, and a source takes part as long as the cost is small
 //! compared with what the run needs of it: training pays off for sources that are important or whose weights vary. The
 //! last part measures weights with the final grids. Its number of points is fixed before it is drawn and does not
 //! depend on its own results: points that count for a cross section must not decide how many of them count. (A part
@@ -11,14 +11,14 @@ use super::blocks::blocks;
 use super::flow::Flow;
 use super::grid::{Grid, Training};
 use super::integrand::{Failure, Integrand, PointSource};
-use super::leave_out::{self, TrialPoints};
 use super::parallel;
 use super::random::Philox;
+use super::source_selection::{self, TrialPoints};
 use super::sums::{Estimate, WeightSums};
 use super::unweight::{Spectrum, thresholds};
 use super::weigh::{TrainingData, Weigh};
+use mebridge_support::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Settings of a survey.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
@@ -141,7 +141,7 @@ pub fn survey<W: Weigh + ?Sized>(
     weigher: &mut W,
 ) -> Result<Survey, Failure> {
     // Grids with as many dimensions share their edges until they adapt.
-    let mut even = BTreeMap::new();
+    let mut even = SortedMap::new();
     let mut grid = |source: &PointSource| {
         let dimension = source.channel.dimension();
         let grid = even
@@ -149,28 +149,28 @@ pub fn survey<W: Weigh + ?Sized>(
             .or_insert_with(|| Grid::new(dimension));
         grid.clone()
     };
-    let mut surveyed = Surveyed {
+    let mut surveyed = SurveyProgress {
         seed: settings.seed,
         grids: integrand.sources.iter().map(&mut grid).collect(),
         points: 0,
     };
     let of = integrand.sources.len() as u32;
     weigher.set(integrand)?;
-    let mut latest = surveyed.try_all(integrand, weigher)?;
+    let mut latest = surveyed.trial(integrand, weigher)?;
     let tried: Vec<&TrialPoints> = latest.iter().map(|one| &one.tried).collect();
-    let stay = leave_out::sources_to_keep(integrand, &tried, weigher.threads());
+    let stay = source_selection::sources_to_keep(integrand, &tried, weigher.threads());
     if stay.is_empty() {
         return Err(NoEvents::NonePasses(surveyed.points).into());
     }
-    leave_out::keep_sources(integrand, &stay);
-    surveyed.grids = leave_out::select(&surveyed.grids, &stay);
+    source_selection::keep_sources(integrand, &stay);
+    surveyed.grids = source_selection::select(&surveyed.grids, &stay);
     for one in &mut latest {
         one.tried.forget_points();
     }
-    latest = leave_out::select(&latest, &stay);
+    latest = source_selection::select(&latest, &stay);
     surveyed.learn(integrand, &mut latest, |_| true, weigher.threads());
     weigher.set(integrand)?;
-    let mut more = first(&latest, settings);
+    let mut more = points_after_trial(&latest, settings);
     for part in 1..PARTS {
         let mut found = surveyed.part(integrand, part, &more, weigher)?;
         let had = |source: usize| more[source] > 0;
@@ -181,7 +181,7 @@ pub fn survey<W: Weigh + ?Sized>(
                 *latest = found;
             }
         }
-        let needed = needed(&latest, settings);
+        let needed = points_needed(&latest, settings);
         let passing = PASSING * f64::from(1 << part);
         for (source, more) in more.iter_mut().enumerate() {
             let next = latest[source].points(passing);
@@ -193,12 +193,12 @@ pub fn survey<W: Weigh + ?Sized>(
             break;
         }
     }
-    let counts = measured(&latest, settings);
+    let counts = points_of_last_part(&latest, settings);
     let last = surveyed.part(integrand, LAST, &counts, weigher)?;
     if last.iter().all(|one| one.sums.passed() == 0) {
         return Err(NoEvents::AllZero.into());
     }
-    let Surveyed { grids, points, .. } = surveyed;
+    let SurveyProgress { grids, points, .. } = surveyed;
     let sources = (grids
         .into_iter()
         .zip(last)
@@ -223,15 +223,15 @@ pub fn survey<W: Weigh + ?Sized>(
     })
 }
 
-struct Surveyed {
+struct SurveyProgress {
     seed: u64,
     grids: Vec<Grid>,
     points: u64,
 }
 
-impl Surveyed {
+impl SurveyProgress {
     /// Performs the first part; sources with few points that pass the cuts get more.
-    fn try_all<W: Weigh + ?Sized>(
+    fn trial<W: Weigh + ?Sized>(
         &mut self,
         integrand: &Integrand,
         weigher: &mut W,
@@ -303,7 +303,7 @@ impl Surveyed {
         threads: usize,
     ) {
         let grids = parallel::map_large(threads, found.len(), |number| {
-            (of(number) && differ(&found[number].sums)).then(|| {
+            (of(number) && weights_vary(&found[number].sums)).then(|| {
                 let mut grid = self.grids[number].clone();
                 let mut training = found[number].training.clone();
                 // Weights depend only on combinations of azimuths, so grids would follow noise.
@@ -318,7 +318,7 @@ impl Surveyed {
             found[number].training = Training::default();
             if let Some(grid) = grid {
                 self.grids[number] = grid;
-                learn_chances(&mut integrand.sources[number].chances, &found[number].sizes);
+                update_chances(&mut integrand.sources[number].chances, &found[number].sizes);
             }
         }
     }
@@ -326,13 +326,13 @@ impl Surveyed {
 
 /// Returns whether weights differ. In a two-body decay they do not, and a grid would follow statistical fluctuations of
 /// the number of points in its bins.
-fn differ(sums: &WeightSums) -> bool {
+fn weights_vary(sums: &WeightSums) -> bool {
     sums.largest() > sums.mean_size().mean * (1.0 + SAME)
 }
 
 /// Returns the number of points of each source for the events of the run. Events of all sources have the same weight if
 /// the points of each are in proportion to its threshold.
-fn needed(latest: &[TrainingData], settings: &SurveySettings) -> Vec<f64> {
+fn points_needed(latest: &[TrainingData], settings: &SurveySettings) -> Vec<f64> {
     let total: f64 = latest.iter().map(|one| one.sums.mean_size().mean).sum();
     let spectra = latest.iter().map(|one| (&one.spectrum, one.sums.points()));
     let thresholds = thresholds(&spectra.collect::<Vec<_>>(), settings.overweight).into_iter();
@@ -344,21 +344,21 @@ fn needed(latest: &[TrainingData], settings: &SurveySettings) -> Vec<f64> {
 }
 
 /// Returns the points of the part after the trial: few for a source with few points in the run.
-fn first(latest: &[TrainingData], settings: &SurveySettings) -> Vec<usize> {
+fn points_after_trial(latest: &[TrainingData], settings: &SurveySettings) -> Vec<usize> {
     let of = |(one, needed): (&TrainingData, f64)| {
         let most = (MAX_FIRST * needed).max(MIN_FIRST);
         one.points(PASSING).min(whole_registers(most))
     };
     latest
         .iter()
-        .zip(needed(latest, settings))
+        .zip(points_needed(latest, settings))
         .map(of)
         .collect()
 }
 
 /// Returns the points of the last part.
-fn measured(latest: &[TrainingData], settings: &SurveySettings) -> Vec<usize> {
-    let needed = needed(latest, settings);
+fn points_of_last_part(latest: &[TrainingData], settings: &SurveySettings) -> Vec<usize> {
+    let needed = points_needed(latest, settings);
     let share = needed.into_iter().map(|needed| {
         let points = (MEASURED * needed).clamp(MIN_MEASURED, MAX_MEASURED);
         whole_registers(points)
@@ -387,7 +387,7 @@ fn measured(latest: &[TrainingData], settings: &SurveySettings) -> Vec<usize> {
 const MIN_CHANCE: f64 = 0.3;
 
 /// Updates the chances, so that matrix elements are drawn by their densities and their mean |M|^2.
-fn learn_chances(chances: &mut [f64], sizes: &[[f64; 2]]) {
+fn update_chances(chances: &mut [f64], sizes: &[[f64; 2]]) {
     let mean = |&[with, without]: &[f64; 2]| if without > 0.0 { with / without } else { 0.0 };
     let means: Vec<f64> = sizes.iter().map(mean).collect();
     let total: f64 = means.iter().sum();
@@ -419,7 +419,7 @@ impl Survey {
         if !same || !self.sources.iter().zip(&self.stay).all(fits) {
             return Err(crate::Error::OtherRun);
         }
-        leave_out::keep_sources(integrand, &self.stay);
+        source_selection::keep_sources(integrand, &self.stay);
         for (source, known) in integrand.sources.iter_mut().zip(&self.sources) {
             source.chances.clone_from(&known.chances);
         }
@@ -462,7 +462,7 @@ mod tests {
                 overweight: 0.0,
                 precision: None,
             };
-            first(&sources, &settings)
+            points_after_trial(&sources, &settings)
         };
         // The first one has nearly all events, each of some sixteen points.
         assert_eq!(points(4), [1024, 1024]);

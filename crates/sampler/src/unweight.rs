@@ -40,13 +40,13 @@ pub const BITS_SUMMED: u32 = 28;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spectrum {
     /// Bin `i` is at `i % BINS`.
-    bins: Vec<Contents>,
+    bins: Vec<Bin>,
     largest: f64,
 }
 
-/// Contents of a bin.
+/// A bin of a spectrum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Contents {
+struct Bin {
     points: u64,
     /// Sum of the first [`BITS_SUMMED`] bits of each size within the bin.
     within: u64,
@@ -55,7 +55,7 @@ struct Contents {
 impl Default for Spectrum {
     fn default() -> Self {
         Spectrum {
-            bins: vec![Contents::default(); BINS],
+            bins: vec![Bin::default(); BINS],
             largest: 0.0,
         }
     }
@@ -71,7 +71,7 @@ fn edge(bin: usize) -> f64 {
     f64::from_bits((bin as u64) << BITS_BELOW_BIN)
 }
 
-impl Contents {
+impl Bin {
     /// Returns the sum of the sizes in the bin.
     fn sum(self, bin: usize) -> f64 {
         let width = edge(bin + 1) - edge(bin);
@@ -88,7 +88,7 @@ impl Spectrum {
     /// If there are not [`BINS`].
     pub fn counted(largest: f64, bins: &[[u64; 2]]) -> Self {
         assert_eq!(bins.len(), BINS);
-        let bins = (bins.iter()).map(|&[points, within]| Contents { points, within });
+        let bins = (bins.iter()).map(|&[points, within]| Bin { points, within });
         Spectrum {
             bins: bins.collect(),
             largest,
@@ -102,7 +102,7 @@ impl Spectrum {
             if size == 0.0 || !is_usable(size) {
                 continue;
             }
-            self.rise(size);
+            self.raise_largest(size);
             let bin = bin_of(size);
             if bin + BINS > bin_of(self.largest) {
                 let sizes = &mut self.bins[bin % BINS];
@@ -115,7 +115,7 @@ impl Spectrum {
 
     /// Adds the spectrum of other points.
     pub fn merge(&mut self, other: &Spectrum) {
-        self.rise(other.largest);
+        self.raise_largest(other.largest);
         for bin in other.range() {
             if bin + BINS > bin_of(self.largest) {
                 let (sizes, more) = (&mut self.bins[bin % BINS], other.bins[bin % BINS]);
@@ -126,10 +126,10 @@ impl Spectrum {
     }
 
     /// Updates the largest size, and clears the bins that become too small compared with it.
-    fn rise(&mut self, size: f64) {
+    fn raise_largest(&mut self, size: f64) {
         let (before, after) = (bin_of(self.largest), bin_of(size));
         for bin in before + 1..=after.min(before + BINS) {
-            self.bins[bin % BINS] = Contents::default();
+            self.bins[bin % BINS] = Bin::default();
         }
         self.largest = self.largest.max(size);
     }
@@ -163,7 +163,7 @@ impl Spectrum {
             ..Spectrum::default()
         };
         for &[place, points, within] in bins {
-            *found.bins.get_mut(usize::try_from(place).ok()?)? = Contents { points, within };
+            *found.bins.get_mut(usize::try_from(place).ok()?)? = Bin { points, within };
         }
         (rest.is_empty() && is_usable(found.largest)).then_some(found)
     }
@@ -176,7 +176,7 @@ impl Spectrum {
 
     /// Iterates over the largest size and the edges of bins, descending: pairs of t and the sum of (|w| - t) over |w| >
     /// t.
-    fn above(&self) -> impl Iterator<Item = (f64, f64)> {
+    fn sums_above(&self) -> impl Iterator<Item = (f64, f64)> {
         let (mut points, mut sum) = (0, 0.0);
         let edges = self.range().rev().map(move |bin| {
             let sizes = self.bins[bin % BINS];
@@ -189,7 +189,7 @@ impl Spectrum {
 
     /// Iterates over the steps by which the threshold falls from the largest size, bin by bin, to the smallest one with
     /// points.
-    fn falls(&self, points: u64) -> impl Iterator<Item = Fall> {
+    fn threshold_steps(&self, points: u64) -> impl Iterator<Item = ThresholdStep> {
         let least = self.range().find(|bin| self.bins[bin % BINS].points > 0);
         let least = least.filter(|_| self.largest > 0.0);
         let bins = least.map(|least| (least..=*self.range().end()).rev());
@@ -210,7 +210,7 @@ impl Spectrum {
                 _ => 0.0,
             };
             upper = to;
-            Fall { slope, to, added }
+            ThresholdStep { slope, to, added }
         })
     }
 
@@ -221,7 +221,7 @@ impl Spectrum {
         }
         let allowed = overweight * self.total();
         let (mut upper, mut below) = (self.largest, 0.0);
-        for (lower, above) in self.above() {
+        for (lower, above) in self.sums_above() {
             if above > allowed {
                 let share = (allowed - below) / (above - below);
                 return Some(upper - (upper - lower) * share);
@@ -236,7 +236,7 @@ impl Spectrum {
     /// Returns the excess of a threshold.
     pub fn excess(&self, threshold: f64) -> f64 {
         let (mut upper, mut below) = (self.largest, 0.0);
-        for (lower, above) in self.above() {
+        for (lower, above) in self.sums_above() {
             if lower <= threshold {
                 if threshold < upper {
                     below += (above - below) * (upper - threshold) / (upper - lower);
@@ -260,7 +260,7 @@ impl Spectrum {
 const MAX_CHANNEL_EXCESS: f64 = 5.0;
 
 /// A step by which the threshold of a channel falls.
-struct Fall {
+struct ThresholdStep {
     /// Excess added per unit of the threshold and point of the channel.
     slope: f64,
     to: f64,
@@ -282,30 +282,30 @@ pub fn thresholds(spectra: &[(&Spectrum, u64)], overweight: f64) -> Vec<Option<f
     let mut found: Vec<Option<f64>> = (spectra.iter())
         .map(|(of, _)| (of.largest > 0.0).then_some(of.largest))
         .collect();
-    let mut falls: Vec<_> = (spectra.iter())
-        .map(|&(of, points)| of.falls(points).peekable())
+    let mut steps: Vec<_> = (spectra.iter())
+        .map(|&(of, points)| of.threshold_steps(points).peekable())
         .collect();
     // Slopes are not negative, so they are ordered like their bits.
-    let key = |fall: &Fall, channel: usize| Reverse((fall.slope.to_bits(), channel));
-    let mut next: BinaryHeap<_> = (falls.iter_mut().enumerate())
-        .filter_map(|(channel, falls)| Some(key(falls.peek()?, channel)))
+    let key = |step: &ThresholdStep, channel: usize| Reverse((step.slope.to_bits(), channel));
+    let mut next: BinaryHeap<_> = (steps.iter_mut().enumerate())
+        .filter_map(|(channel, steps)| Some(key(steps.peek()?, channel)))
         .collect();
     while let Some(Reverse((_, channel))) = next.pop() {
-        let Some(fall) = falls[channel].next() else {
+        let Some(step) = steps[channel].next() else {
             continue;
         };
-        let threshold = found[channel].get_or_insert(fall.to);
+        let threshold = found[channel].get_or_insert(step.to);
         let allowed = f64::min(left, left_of_one[channel]);
-        if fall.added > allowed {
-            *threshold -= (*threshold - fall.to) * (allowed / fall.added);
+        if step.added > allowed {
+            *threshold -= (*threshold - step.to) * (allowed / step.added);
             left -= allowed;
             continue;
         }
-        *threshold = fall.to;
-        left -= fall.added;
-        left_of_one[channel] -= fall.added;
-        if let Some(fall) = falls[channel].peek() {
-            next.push(key(fall, channel));
+        *threshold = step.to;
+        left -= step.added;
+        left_of_one[channel] -= step.added;
+        if let Some(step) = steps[channel].peek() {
+            next.push(key(step, channel));
         }
     }
     found

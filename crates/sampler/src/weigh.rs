@@ -7,9 +7,9 @@ use super::blocks::Block;
 use super::events::{Event, momenta};
 use super::grid::Training;
 use super::integrand::{Failure, Flux, Integrand, MatrixElementSource, PointSource};
-use super::leave_out::{self, TrialPoints};
 use super::parallel;
 use super::random::ACCEPTANCE;
+use super::source_selection::{self, TrialPoints};
 use super::sums::WeightSums;
 use super::unweight::{Spectrum, is_event};
 use super::weigh_block::{BlockReader, weigh_each};
@@ -334,7 +334,7 @@ impl<S: MatrixElementSource + Send> Weigh for Vec<S> {
         trial: bool,
         take: &mut dyn FnMut(usize, &TrainingData),
     ) -> Result<(), Failure> {
-        let points = leave_out::points_to_keep(integrand, trial);
+        let points = source_selection::points_to_keep(integrand, trial);
         let learn = Learn { integrand, points };
         weigh_each(integrand, blocks, self, &learn, |(source, taught)| {
             take(source, &taught);

@@ -12,7 +12,7 @@ use mebridge_sampler::blocks::{Block, blocks};
 use mebridge_sampler::events::{Event, Events};
 use mebridge_sampler::flow::{Flow, FlowShape};
 use mebridge_sampler::grid::Grid;
-use mebridge_sampler::handover::{Coming, Handover};
+use mebridge_sampler::handover::{Handover, PendingEngine};
 use mebridge_sampler::integrand::{
     Beam, ElementGroup, Failure, Flux, Integrand, MatrixElementSource, PICOBARN, Partons,
     PointNumbers, PointSource, RunningCoupling,
@@ -201,7 +201,7 @@ fn threads_change_nothing() {
 /// An engine that is ready when it has been looked for so often.
 struct After(usize, Arc<AtomicUsize>);
 
-impl Coming<Counted> for After {
+impl PendingEngine<Counted> for After {
     fn ready(&mut self) -> Option<Result<Counted, Failure>> {
         self.0 = self.0.checked_sub(1)?;
         (self.0 == 0).then(|| self.wait())

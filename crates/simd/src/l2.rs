@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 ///
 /// Concurrent first calls each query the system. No thread waits for another, since it might wait forever after a fork.
 pub fn l2_bytes() -> usize {
-    const NOT_ASKED: usize = usize::MAX;
-    static BYTES: AtomicUsize = AtomicUsize::new(NOT_ASKED);
+    const UNKNOWN: usize = usize::MAX;
+    static BYTES: AtomicUsize = AtomicUsize::new(UNKNOWN);
     match BYTES.load(Ordering::Relaxed) {
-        NOT_ASKED => {
+        UNKNOWN => {
             let bytes = of_system();
             BYTES.store(bytes, Ordering::Relaxed);
             bytes

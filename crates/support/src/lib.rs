@@ -10,6 +10,7 @@
 //! | [`random`] | random numbers that are the same on all machines |
 //! | [`float_environment`] | traps, rounding and flushing of the floating-point unit |
 //! | [`signals`] | threads that run none of the caller's signal handlers |
+//! | [`sorted`] | maps and sets as sorted vectors |
 //! | [`threads`] | threads that work beside a caller's own |
 
 pub mod error;
@@ -20,6 +21,7 @@ pub mod message;
 pub mod random;
 pub mod runtime;
 pub mod signals;
+pub mod sorted;
 pub mod sync;
 pub mod threads;
 

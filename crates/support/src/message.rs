@@ -18,9 +18,9 @@ pub fn say(line: impl Display) {
 /// [`MAX_REMEMBERED_LINES`] different lines a last one says that no more follow.
 pub fn say_once(line: impl Display) {
     static ANNOUNCED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let mut said = ANNOUNCED.lock().unwrap_or_else(PoisonError::into_inner);
-    let line = unsaid(&mut said, line.to_string(), MAX_REMEMBERED_LINES);
-    drop(said);
+    let mut written = ANNOUNCED.lock().unwrap_or_else(PoisonError::into_inner);
+    let line = unwritten(&mut written, line.to_string(), MAX_REMEMBERED_LINES);
+    drop(written);
     line.into_iter().for_each(say);
 }
 
@@ -28,15 +28,15 @@ pub fn say_once(line: impl Display) {
 const MAX_REMEMBERED_LINES: usize = 10_000;
 
 /// Returns what is to be written for a line, given those written before, of which at most `most` are remembered.
-fn unsaid(said: &mut BTreeSet<String>, line: String, most: usize) -> Option<String> {
-    if said.len() > most || said.contains(&line) {
+fn unwritten(written: &mut BTreeSet<String>, line: String, most: usize) -> Option<String> {
+    if written.len() > most || written.contains(&line) {
         return None;
     }
-    let line = match said.len() == most {
+    let line = match written.len() == most {
         true => format!("{most} different messages were written; no more of this kind follow"),
         false => line,
     };
-    said.insert(line.clone()).then_some(line)
+    written.insert(line.clone()).then_some(line)
 }
 
 /// Makes a text safe for a terminal. Names and contents of files are untrusted: control characters in them, which could
@@ -61,13 +61,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_appear_once_and_their_end_is_said() {
-        let mut said = BTreeSet::new();
+    fn messages_appear_once_and_the_last_ends_them() {
+        let mut written = BTreeSet::new();
         let lines = ["a", "b", "a", "c", "b", "d"];
-        let written = lines.map(|line| unsaid(&mut said, line.to_owned(), 2));
+        let result = lines.map(|line| unwritten(&mut written, line.to_owned(), 2));
         let last = "2 different messages were written; no more of this kind follow";
         let wanted = [Some("a"), Some("b"), None, Some(last), None, None];
-        assert_eq!(written, wanted.map(|line| line.map(str::to_owned)));
+        assert_eq!(result, wanted.map(|line| line.map(str::to_owned)));
     }
 
     #[test]

@@ -41,8 +41,8 @@ pub fn stand_in(folder: &Path) -> Option<PathBuf> {
         .args(["-ldl", "-pthread"])
         .output()
         .expect("the C++ compiler");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.is_empty(), "{said}");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && messages.is_empty(), "{messages}");
     for name in ["libhiprtc.so.6", "libhipblas.so.2"] {
         std::os::unix::fs::symlink(&library, folder.join(name)).expect("a link");
     }

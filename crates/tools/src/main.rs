@@ -26,7 +26,7 @@ enum Subcommands {
 fn main() -> ExitCode {
     let command = match Command::try_parse() {
         Ok(command) => command,
-        Err(report) => return exit_code(output::tell(&report)),
+        Err(report) => return exit_code(output::print_message(&report)),
     };
     interrupt::watch();
     exit_code(match command.subcommand {

@@ -13,7 +13,8 @@ use mebridge_generate::model::Gauge;
 use mebridge_generate::model::expression::{BinaryOperator, Expr, parse};
 use mebridge_process::card::Card;
 use mebridge_support::message;
-use std::collections::{BTreeSet, HashMap};
+use mebridge_support::sorted::SortedSet;
+use std::collections::HashMap;
 use std::f64::consts::{PI, SQRT_2};
 
 type Fallible<T> = Result<T, String>;
@@ -39,9 +40,9 @@ impl Imported {
         let values = evaluate(self)?.parameters;
         let number = self.parameters.iter().map(|p| p.name.clone());
         let number: HashMap<String, f64> = number.zip(values.iter().map(|x| x.norm())).collect();
-        let mut real: BTreeSet<String> = BTreeSet::new();
+        let mut real: SortedSet<String> = SortedSet::new();
         let mut complex: HashMap<String, String> = HashMap::new();
-        let (mut own, mut derived) = (BTreeSet::new(), BTreeSet::new());
+        let (mut own, mut derived) = (SortedSet::new(), SortedSet::new());
         for at in self.with_complex_masses() {
             let pair = &self.particles[at];
             let names = [&pair.mass, &pair.width];
@@ -226,7 +227,7 @@ impl Imported {
     }
 
     /// Reports particles without a width because their complex mass follows from real parameters.
-    fn say_what_has_no_width(&self, derived: &BTreeSet<String>) -> Fallible<()> {
+    fn say_what_has_no_width(&self, derived: &SortedSet<String>) -> Fallible<()> {
         if derived.is_empty() {
             return Ok(());
         }

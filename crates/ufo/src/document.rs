@@ -9,7 +9,8 @@ use mebridge_generate::model::file::{
     CouplingRow, Document, FORMAT, ParticleRow, PropagatorRow, VertexRow,
 };
 use mebridge_generate::model::program;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use mebridge_support::sorted::{SortedMap, SortedSet};
+use std::collections::{HashMap, HashSet};
 use std::f64::consts::PI;
 
 type Fallible<T> = Result<T, String>;
@@ -75,7 +76,7 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
             }
         }
     }
-    let used: BTreeSet<usize> = model
+    let used: SortedSet<usize> = model
         .interactions
         .iter()
         .flat_map(|i| i.terms.iter().map(|t| t.coupling))
@@ -129,7 +130,7 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
     }
     document.decays = decays(model, &formula)?;
     document.running = crate::running::rows(model, &|name| renamed(&name.to_owned()))?;
-    let propagators: BTreeSet<&String> = model
+    let propagators: SortedSet<&String> = model
         .particles
         .iter()
         .filter_map(|p| p.propagator.as_ref())
@@ -158,7 +159,7 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
 fn decays(
     model: &Imported,
     formula: &dyn Fn(&Expr) -> Expr,
-) -> Fallible<BTreeMap<String, Vec<[String; 2]>>> {
+) -> Fallible<SortedMap<String, Vec<[String; 2]>>> {
     let formulas = formulas(model);
     let card = model.parameters.iter().filter(|p| p.block().is_some());
     let card: Vec<&str> = card.map(|p| p.name.as_str()).collect();
@@ -171,7 +172,7 @@ fn decays(
             ParameterValue::Formula(_) => false,
         })
     };
-    let mut found = BTreeMap::new();
+    let mut found = SortedMap::new();
     for decays in model.decays.iter().filter(|decays| in_card(decays.mother)) {
         let widths: Vec<&Expr> = decays.channels.iter().map(|(_, width)| width).collect();
         let known = decays.channels.iter().flat_map(|(particles, _)| particles);
@@ -225,7 +226,7 @@ fn alpha_s_of_g() -> Expr {
 /// New names for parameters that differ only by case, which Fortran does not distinguish, as in MG5aMC
 /// (`change_parameter_name_with_prefix`).
 fn names(parameters: &[Parameter]) -> HashMap<String, String> {
-    let mut by_lower: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut by_lower: SortedMap<String, Vec<&str>> = SortedMap::new();
     for parameter in parameters {
         let lower = parameter.name.to_lowercase();
         by_lower.entry(lower).or_default().push(&parameter.name);
@@ -271,7 +272,7 @@ fn is_real(expr: &Expr, complex: &HashSet<&str>) -> bool {
 }
 
 fn orders(model: &Imported, document: &mut Document) -> Fallible<()> {
-    let used: BTreeSet<String> = document
+    let used: SortedSet<String> = document
         .couplings
         .values()
         .flat_map(|row| row.orders.keys().cloned())
@@ -326,7 +327,7 @@ fn orders(model: &Imported, document: &mut Document) -> Fallible<()> {
 
 /// Adds charges as integers, and the particles.
 fn charges(model: &Imported, document: &mut Document) -> Fallible<()> {
-    let names: BTreeSet<&String> = model
+    let names: SortedSet<&String> = model
         .particles
         .iter()
         .flat_map(|p| p.charges.keys())
@@ -373,7 +374,7 @@ fn row(pair: &ParticlePair) -> ParticleRow {
         color: pair.color,
         mass: pair.mass.clone(),
         width: pair.width.clone(),
-        charges: BTreeMap::new(),
+        charges: SortedMap::new(),
         goldstone: pair.goldstone,
         ghost: pair.ghost,
         propagator: pair.propagator.clone(),
@@ -393,7 +394,7 @@ fn labels(document: &mut Document) {
         .collect();
     let massless = |row: &ParticleRow| row.pdg == 5 && row.mass.is_none();
     let five = document.particles.iter().any(massless);
-    let mut labels = BTreeMap::new();
+    let mut labels = SortedMap::new();
     for (label, particles) in LABELS {
         let more = if five && ["p", "j"].contains(&label) {
             " b b~"

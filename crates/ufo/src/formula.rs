@@ -1,7 +1,8 @@
 //! Formulas of a model, with its own functions substituted.
 
 use mebridge_generate::model::expression::{Expr, MAX_DEPTH, parse};
-use std::collections::{BTreeMap, HashMap};
+use mebridge_support::sorted::SortedMap;
+use std::collections::HashMap;
 
 /// Most operations of a formula after substitution.
 const MAX_NODES: usize = 200_000;
@@ -37,13 +38,13 @@ impl Functions {
     /// Parses a formula and substitutes functions.
     pub fn read(&self, text: &str) -> Result<Expr, String> {
         let mut left = MAX_NODES;
-        self.expand(&parse(text)?, &BTreeMap::new(), [0, 0], &mut left)
+        self.expand(&parse(text)?, &SortedMap::new(), [0, 0], &mut left)
     }
 
     fn expand(
         &self,
         expr: &Expr,
-        arguments: &BTreeMap<&str, Expr>,
+        arguments: &SortedMap<&str, Expr>,
         [functions, height]: [usize; 2],
         left: &mut usize,
     ) -> Result<Expr, String> {
@@ -82,7 +83,7 @@ impl Functions {
             return Err(format!("{name}: functions call each other too deeply"));
         }
         let names = function.arguments.iter().map(String::as_str);
-        let bound: BTreeMap<&str, Expr> = names.zip(values.iter().cloned()).collect();
+        let bound: SortedMap<&str, Expr> = names.zip(values.iter().cloned()).collect();
         self.expand(&function.formula, &bound, [functions + 1, height + 1], left)
     }
 }

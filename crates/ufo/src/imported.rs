@@ -7,7 +7,8 @@ use crate::source::{
 };
 use mebridge_generate::model::Gauge;
 use mebridge_generate::model::lorentz::Structure;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use mebridge_support::sorted::{SortedMap, SortedSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// A particle with its antiparticle.
@@ -24,7 +25,7 @@ pub struct ParticlePair {
     pub width: Option<String>,
     /// Name of its mass in the complex-mass scheme.
     pub complex_mass: Option<String>,
-    pub charges: BTreeMap<String, f64>,
+    pub charges: SortedMap<String, f64>,
     pub goldstone: bool,
     pub ghost: bool,
     pub propagating: bool,
@@ -66,7 +67,7 @@ pub struct OpenWidth {
 }
 
 /// Widths that a card leaves to be computed, by PDG code.
-pub type OpenWidths = BTreeMap<i32, OpenWidth>;
+pub type OpenWidths = SortedMap<i32, OpenWidth>;
 
 /// A model.
 #[derive(Clone, Debug)]
@@ -76,7 +77,7 @@ pub struct Imported {
     pub parameters: Vec<Parameter>,
     pub couplings: Vec<UfoCoupling>,
     /// Lorentz structures by name.
-    pub lorentz: BTreeMap<String, String>,
+    pub lorentz: SortedMap<String, String>,
     pub propagators: Vec<UfoPropagator>,
     pub interactions: Vec<ImportedVertex>,
     pub orders: Vec<CouplingOrder>,
@@ -201,7 +202,7 @@ impl Imported {
     /// Keeps the numerical attributes of particles that every vertex conserves as charges; the electric charge must be
     /// one.
     fn keep_conserved(&mut self) -> Fallible<()> {
-        let names: BTreeSet<String> = self
+        let names: SortedSet<String> = self
             .particles
             .iter()
             .flat_map(|p| p.charges.keys().cloned())
@@ -244,7 +245,7 @@ impl Imported {
     /// Merges couplings with the same text and orders, and removes those that are 0. MG5aMC compares only the text, but
     /// stores the orders with the vertex.
     fn merge_equal_texts(&mut self) {
-        let mut first: HashMap<(&str, &BTreeMap<String, i32>), usize> = HashMap::new();
+        let mut first: HashMap<(&str, &SortedMap<String, i32>), usize> = HashMap::new();
         let same: Vec<usize> = (self.couplings.iter().enumerate())
             .map(|(n, c)| *first.entry((&c.text, &c.orders)).or_insert(n))
             .collect();
@@ -419,15 +420,15 @@ fn pairs_with(source: &UfoFolder, standard: bool) -> Fallible<Vec<ParticlePair>>
         }
     }
     let all = || source.particles.iter().flat_map(|p| [&p.name, &p.antiname]);
-    let lower: BTreeSet<String> = all().map(|name| name.to_lowercase()).collect();
-    let ignores_case = lower.len() == all().collect::<BTreeSet<_>>().len();
+    let lower: SortedSet<String> = all().map(|name| name.to_lowercase()).collect();
+    let ignores_case = lower.len() == all().collect::<SortedSet<_>>().len();
     let cased = |name: &str| match ignores_case {
         true => name.to_lowercase(),
         false => name.to_owned(),
     };
     let mut pairs: Vec<ParticlePair> = Vec::new();
     let mut names: HashMap<String, i32> = HashMap::new();
-    let mut codes = BTreeSet::new();
+    let mut codes = SortedSet::new();
     for particle in &source.particles {
         let pdg = particle.pdg;
         let fail = |what: String| format!("{}: particle {}: {what}", particle.place, particle.name);

@@ -109,7 +109,7 @@ fn restrictions(folder: &Path) -> String {
         let name = name.strip_prefix("restrict_")?.strip_suffix(".dat")?;
         Some(name.to_owned())
     });
-    let names: std::collections::BTreeSet<String> = names.collect();
+    let names: mebridge_support::sorted::SortedSet<String> = names.collect();
     match names.is_empty() {
         true => "the model has none".into(),
         false => format!("there are {}", Vec::from_iter(names).join(", ")),

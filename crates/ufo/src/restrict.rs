@@ -9,8 +9,9 @@ use crate::values::{ParameterValues, evaluate};
 use mebridge_generate::model::expression::Expr;
 use mebridge_process::card::Card;
 use mebridge_support::message;
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use num_complex::Complex64;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// Couplings below this are zero.
@@ -97,7 +98,7 @@ impl Imported {
 
     /// Restricts the model by a card. `name` is the name of the model.
     pub fn restrict(&mut self, card: &Path, name: &str) -> Fallible<()> {
-        let blocks: BTreeSet<&str> = self
+        let blocks: SortedSet<&str> = self
             .parameters
             .iter()
             .filter_map(Parameter::block)
@@ -203,7 +204,7 @@ impl Imported {
         let used: HashSet<usize> = terms.map(|term| term.coupling).collect();
         let mut same = HashMap::new();
         for group in equal.values() {
-            let mut first: HashMap<(bool, &BTreeMap<String, i32>), (usize, bool)> = HashMap::new();
+            let mut first: HashMap<(bool, &SortedMap<String, i32>), (usize, bool)> = HashMap::new();
             for &(n, negative) in group {
                 let key = (used.contains(&n), &self.couplings[n].orders);
                 match first.get(&key) {
@@ -221,7 +222,7 @@ impl Imported {
 
     fn drop_unused_couplings(&mut self) {
         let used = self.interactions.iter().flat_map(|i| &i.terms);
-        let used: BTreeSet<usize> = used.map(|term| term.coupling).collect();
+        let used: SortedSet<usize> = used.map(|term| term.coupling).collect();
         let new: HashMap<usize, usize> =
             used.iter().enumerate().map(|(n, &old)| (old, n)).collect();
         let couplings = std::mem::take(&mut self.couplings);

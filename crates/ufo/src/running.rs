@@ -5,7 +5,7 @@ use crate::source::{ParameterValue, RunningTerm};
 use crate::values::{ALPHA_S, STRONG_COUPLING};
 use mebridge_generate::model::constant_value;
 use mebridge_generate::model::file::RunningRow;
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 
 type Fallible<T> = Result<T, String>;
 
@@ -34,7 +34,7 @@ fn mixed(term: &RunningTerm) -> Result<Mixed<'_>, (Vec<&str>, String)> {
 /// The sets of parameters that mix, with their names in the model file.
 pub fn rows(model: &Imported, renamed: &dyn Fn(&str) -> String) -> Fallible<Vec<RunningRow>> {
     let read: Vec<Result<Mixed, _>> = model.running.iter().map(mixed).collect();
-    let mut sets: Vec<BTreeSet<&str>> = Vec::new();
+    let mut sets: Vec<SortedSet<&str>> = Vec::new();
     for term in &read {
         let names: Vec<&str> = match term {
             Ok(term) => vec![term.of, term.by],
@@ -58,13 +58,13 @@ pub fn rows(model: &Imported, renamed: &dyn Fn(&str) -> String) -> Fallible<Vec<
 /// The row of a set; `None` if a restriction removed all its parameters from the card.
 fn row(
     model: &Imported,
-    set: &BTreeSet<&str>,
+    set: &SortedSet<&str>,
     read: &[Result<Mixed, (Vec<&str>, String)>],
     renamed: &dyn Fn(&str) -> String,
 ) -> Fallible<Option<RunningRow>> {
     let find = |name: &&str| model.parameters.iter().find(|p| p.name == **name);
     let mut row = RunningRow::default();
-    let (mut blocks, mut scales): (BTreeSet<String>, Vec<Option<f64>>) = Default::default();
+    let (mut blocks, mut scales): (SortedSet<String>, Vec<Option<f64>>) = Default::default();
     let mut gone = Vec::new();
     for name in set {
         match find(name).map(|p| (&p.value, p.scale)) {

@@ -5,7 +5,8 @@ use crate::python::modules::{Modules, Object, PythonValue};
 use mebridge_generate::model::Gauge;
 use mebridge_generate::model::expression::Expr;
 use mebridge_support::message;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use mebridge_support::sorted::SortedMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// A particle or an antiparticle.
@@ -26,7 +27,7 @@ pub struct UfoParticle {
     /// Index into [`UfoFolder::propagators`].
     pub propagator: Option<usize>,
     /// `charge` and all other numerical attributes.
-    pub charges: BTreeMap<String, f64>,
+    pub charges: SortedMap<String, f64>,
     /// File and line.
     pub place: String,
 }
@@ -61,7 +62,7 @@ pub struct UfoCoupling {
     /// The formula as written, by which MG5aMC recognises equal couplings.
     pub text: String,
     pub formula: Expr,
-    pub orders: BTreeMap<String, i32>,
+    pub orders: SortedMap<String, i32>,
     pub place: String,
 }
 
@@ -305,8 +306,8 @@ impl UfoFolder {
             };
             let known = self.propagators.iter();
             let mut known = known.filter(|known| known.name == propagator.name);
-            let says = |p: &UfoPropagator| (p.numerator.clone(), p.denominator.clone());
-            if known.any(|known| says(known) != says(&propagator)) {
+            let formulas = |p: &UfoPropagator| (p.numerator.clone(), p.denominator.clone());
+            if known.any(|known| formulas(known) != formulas(&propagator)) {
                 return Err(object.fail("two propagators have this name"));
             }
             places.insert(number, self.propagators.len());
@@ -411,7 +412,7 @@ impl UfoFolder {
         if propagator == Some(None) {
             return Err(object.fail("`propagator` is not a propagator"));
         }
-        let mut charges = BTreeMap::new();
+        let mut charges = SortedMap::new();
         for (name, value) in &object.attributes {
             if let Some(charge) = value
                 .number()
@@ -582,7 +583,7 @@ impl UfoCoupling {
             _ => object.text("value")?.to_string(),
         };
         let formula = functions.read(&text).map_err(|what| object.fail(what))?;
-        let mut orders = BTreeMap::new();
+        let mut orders = SortedMap::new();
         for (order, power) in object.dict("order")?.iter() {
             let (PythonValue::Text(order), Some(power)) = (order, power.number()) else {
                 return Err(object.fail("`order` has no names and numbers"));

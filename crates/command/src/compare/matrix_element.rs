@@ -103,7 +103,7 @@ impl FortranComparison<'_> {
             channel: None,
             limit,
         };
-        let answers = match call.ask(&points) {
+        let answers = match call.evaluate(&points) {
             Ok(answers) => answers,
             Err(reason) => return Ok(Err(Verdict::FortranEnds(reason))),
         };
@@ -129,7 +129,7 @@ impl FortranComparison<'_> {
         };
         let differences = of_all.iter().zip(&points);
         let is_lost =
-            |&(&x, point): &(&f64, &Point)| x > self.options.tolerance && x <= lost(point);
+            |&(&x, point): &(&f64, &Point)| x > self.options.tolerance && x <= lost_digits(point);
         let digits = differences.filter(is_lost).count();
         let rounded = points.len() - kept.len() - digits;
         if digits > 0 {
@@ -147,7 +147,7 @@ impl FortranComparison<'_> {
         if let Some(quad) = quad {
             let exact = quad.as_mut().map_err(|e| e.clone()).and_then(|quad| {
                 let program = quad.program(&self.element).map_err(|e| e.to_string())??;
-                quad.ask(&program, &points, None, 40 * limit)
+                quad.evaluate(&program, &points, None, 40 * limit)
             });
             match exact {
                 Ok(exact) => {
@@ -225,7 +225,7 @@ impl FortranComparison<'_> {
             let x = difference(mine[i].value, fortran[i].value);
             if x <= self.options.tolerance {
                 kept.push(i);
-            } else if x > lost(point) {
+            } else if x > lost_digits(point) {
                 let (terms, flow_terms) = library::terms(process, point);
                 let cancels = fortran[i].value.abs() <= CANCELLED * terms;
                 if !cancels || apart(i).is_nan() || apart(i) > ROUNDING * terms {
@@ -262,7 +262,7 @@ impl FortranComparison<'_> {
         (row.library_error, row.fortran_error) = (Some(library), Some(double));
         // The momenta are rounded in quadruple precision, too.
         let is_near = |((point, mine), exact): ((&Point, &library::Answer), &Answer)| {
-            relative(mine.value, exact.value) <= lost(point).max(self.options.tolerance)
+            relative(mine.value, exact.value) <= lost_digits(point).max(self.options.tolerance)
         };
         let agrees = library <= AS_GOOD * double || points.iter().zip(mine).zip(exact).all(is_near);
         agrees && row.other_helicities == 0
@@ -311,7 +311,7 @@ impl FortranComparison<'_> {
                 channel: Some(channel),
                 ..*call
             };
-            let fortran = call.ask(points)?;
+            let fortran = call.evaluate(points)?;
             let mine = self.library(process, points, Some(channel))?;
             let kept = self.beyond_rounding(process, points, &mine, &fortran, &call)?;
             let fortran: Vec<Answer> = kept.iter().map(|&i| fortran[i].clone()).collect();
@@ -347,8 +347,8 @@ struct FortranCall<'a> {
 
 impl FortranCall<'_> {
     /// Returns the Fortran's answers at these events.
-    fn ask(&self, points: &[Point]) -> std::result::Result<Vec<Answer>, String> {
-        (self.build).ask(self.program, points, self.channel, self.limit)
+    fn evaluate(&self, points: &[Point]) -> std::result::Result<Vec<Answer>, String> {
+        (self.build).evaluate(self.program, points, self.channel, self.limit)
     }
 
     /// Returns by how much the Fortran's values at these events change at most if rounding changes the momenta.
@@ -358,7 +358,7 @@ impl FortranCall<'_> {
             return Ok(changes);
         }
         for way in 0..WAYS {
-            let answers = self.ask(&moved(points, MOVED, way))?;
+            let answers = self.evaluate(&moved(points, MOVED, way))?;
             for ((change, answer), value) in changes.iter_mut().zip(&answers).zip(values) {
                 *change = change.max((answer.value - value).abs());
             }
@@ -387,7 +387,7 @@ pub fn evenly_spread<T: Copy>(all: &[T], at_most: usize) -> Vec<T> {
 
 /// Returns by how much HELAS amplifies rounding errors at an event: its spinors compute E + pz near -z, and its
 /// propagators the square of a sum of momenta of nearly collinear legs; 0 if that is small.
-fn lost(point: &Point) -> f64 {
+fn lost_digits(point: &Point) -> f64 {
     let legs = point.momenta.as_chunks::<4>().0;
     let share = |x: f64, of: f64| if x > 0.0 { of / x } else { 1.0 };
     let product = |p: &[f64; 4], q: &[f64; 4]| {

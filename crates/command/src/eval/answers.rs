@@ -112,7 +112,7 @@ impl Writer {
         };
         if let Format::Json(out) = &mut writer.format {
             let begin = head.begin(out.as_write());
-            went(begin, &writer.path)?;
+            succeeded(begin, &writer.path)?;
         }
         Ok(writer)
     }
@@ -144,7 +144,7 @@ impl Writer {
             }
             Format::Npy(out, _) => all.try_for_each(|x| out.push(&x)),
         };
-        went(done, &self.path)
+        succeeded(done, &self.path)
     }
 
     /// Completes the output, and gives a file its name.
@@ -163,7 +163,7 @@ impl Writer {
                 Sink::File(file),
             ),
         };
-        match (went(done, &self.path)?, sink) {
+        match (succeeded(done, &self.path)?, sink) {
             (true, Sink::File(file)) => file.finish(),
             _ => Ok(()),
         }
@@ -180,7 +180,7 @@ impl Sink {
 }
 
 /// Whether the write succeeded; false, not an error, if the reader has closed the pipe.
-fn went(done: io::Result<()>, path: &Path) -> Result<bool> {
+fn succeeded(done: io::Result<()>, path: &Path) -> Result<bool> {
     match done {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),

@@ -5,7 +5,7 @@ use super::lhe::Lhe;
 use super::lines::LineReader;
 use super::npy::{self, Npy};
 use super::text::TextEvents;
-use crate::unpacked::{self, Unpacked};
+use crate::decompress::{self, Decompressed};
 use mebridge::lhe::{Reader, broken};
 use mebridge::{Error, Result};
 use std::io::Read;
@@ -36,13 +36,13 @@ impl Input {
         };
         let legs = known.first().map_or(0, |one| one.process.legs.len());
         let failed = |error| broken(path, error, "at its beginning");
-        let Unpacked {
+        let Decompressed {
             mut input,
             mut first,
             file,
         } = match stdin {
-            true => unpacked::from_input(Box::new(std::io::stdin().lock()), None, path)?,
-            false => unpacked::open(path)?,
+            true => decompress::from_input(Box::new(std::io::stdin().lock()), None, path)?,
+            false => decompress::open(path)?,
         };
         if first.starts_with(BOM) {
             first.drain(..BOM.len());

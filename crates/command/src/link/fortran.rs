@@ -112,14 +112,14 @@ pub fn matrix(element: &MatrixElement, around: Surroundings, recycled: bool) -> 
     };
     if recycled {
         line(&mut f, &format!("CALL MEBRIDGE_MATRICES(MEBH,P,{g},NHEL,"));
-        goes_on(&mut f, "NCOMB,MEBW,MAXAMPS,MAXFLOW,TS,AMP2,JAMP2(1))");
+        continue_statement(&mut f, "NCOMB,MEBW,MAXAMPS,MAXFLOW,TS,AMP2,JAMP2(1))");
     } else {
         line(&mut f, &format!("CALL MEBRIDGE_MATRIX(MEBH,P,{g},NHEL,"));
-        goes_on(&mut f, "MEBW,MAXAMPS,MAXFLOW,MEBT,AMP2,JAMP2(1))");
+        continue_statement(&mut f, "MEBW,MAXAMPS,MAXFLOW,MEBT,AMP2,JAMP2(1))");
         line(&mut f, &format!("MATRIX{n}=MEBT"));
     }
     line(&mut f, "IF(MEBC.NE.0)CALL MEBRIDGE_CHECK(MEBH,P,");
-    goes_on(&mut f, &format!("{g},{sum})"));
+    continue_statement(&mut f, &format!("{g},{sum})"));
     line(&mut f, "END");
     f
 }
@@ -200,11 +200,11 @@ pub fn handle(element: Handle, process: &Process, around: Surroundings) -> Strin
         if used {
             let value = self::number(value);
             line(&mut f, &format!("IF(ABS({variable}-({value}))"));
-            goes_on(&mut f, &format!(".GT.1D-9*ABS({value}))THEN"));
+            continue_statement(&mut f, &format!(".GT.1D-9*ABS({value}))THEN"));
             line(&mut f, "WRITE(0,*) 'mebridge: ERROR the run card has '");
-            goes_on(&mut f, &format!("//'another {name} '"));
-            goes_on(&mut f, "//'than when the output was linked: run '");
-            goes_on(&mut f, "//'mebridge link again'");
+            continue_statement(&mut f, &format!("//'another {name} '"));
+            continue_statement(&mut f, "//'than when the output was linked: run '");
+            continue_statement(&mut f, "//'mebridge link again'");
             line(&mut f, "STOP 1");
             line(&mut f, "ENDIF");
         }
@@ -212,8 +212,8 @@ pub fn handle(element: Handle, process: &Process, around: Surroundings) -> Strin
     if around.vector && n.is_empty() {
         line(&mut f, "IF(VECSIZE_MEMMAX.GT.1)THEN");
         line(&mut f, "WRITE(0,*) 'mebridge: ERROR MadEvent has no '");
-        goes_on(&mut f, "//'batches of events in an ungrouped output: set '");
-        goes_on(&mut f, "//'vector_size and nb_warp to 1 in the run card'");
+        continue_statement(&mut f, "//'batches of events in an ungrouped output: set '");
+        continue_statement(&mut f, "//'vector_size and nb_warp to 1 in the run card'");
         line(&mut f, "STOP 1");
         line(&mut f, "ENDIF");
     }
@@ -222,8 +222,8 @@ pub fn handle(element: Handle, process: &Process, around: Surroundings) -> Strin
         open, events, legs, ..
     } = element;
     line(&mut f, &format!("CALL {open}(MEBOPEN,MEBRIDGE_PROCESS{n},"));
-    goes_on(&mut f, &format!("MEBRIDGE_END{n},{events}{legs},"));
-    goes_on(&mut f, &format!("{},MEBCARD)", card.len()));
+    continue_statement(&mut f, &format!("MEBRIDGE_END{n},{events}{legs},"));
+    continue_statement(&mut f, &format!("{},MEBCARD)", card.len()));
     line(&mut f, "ENDIF");
     line(&mut f, "MEBH=MEBOPEN");
     line(&mut f, "END");
@@ -240,7 +240,7 @@ pub fn handle(element: Handle, process: &Process, around: Surroundings) -> Strin
             false => &parameter.name,
         };
         line(&mut f, &format!("MEBCARD({at})="));
-        goes_on(&mut f, value);
+        continue_statement(&mut f, value);
     }
     line(&mut f, "END");
     f
@@ -334,7 +334,7 @@ pub fn born(process: &Process, legs: &[u32]) -> String {
     line(&mut f, "DATA MEBLEGS/");
     for (i, leg) in (1..).zip(legs) {
         let end = if i == legs.len() { "/" } else { "," };
-        goes_on(&mut f, &format!("{leg}{end}"));
+        continue_statement(&mut f, &format!("{leg}{end}"));
     }
     f.push_str(
         "      INTEGER*8 MEBH
@@ -443,7 +443,7 @@ pub fn batch(element: &MatrixElement, process: &Process, around: Surroundings) -
             true => ")",
             false => ",",
         };
-        goes_on(&mut f, &format!("{argument}{end}"));
+        continue_statement(&mut f, &format!("{argument}{end}"));
     }
     line(&mut f, "IMPLICIT NONE");
     includes(
@@ -532,7 +532,7 @@ pub fn batch(element: &MatrixElement, process: &Process, around: Surroundings) -
             _ => String::from("SELECTED_COL(MEBI)"),
         };
         let end = if i + 1 == count { ")" } else { "," };
-        goes_on(&mut f, &format!("{value}{end}"));
+        continue_statement(&mut f, &format!("{value}{end}"));
     }
     f.push_str("        ENDDO\n        RETURN\n      ENDIF\n");
     line(&mut f, &format!("CALL MEBRIDGE_HANDLE{n}(MEBH)"));
@@ -755,7 +755,7 @@ fn line(f: &mut String, text: &str) {
 }
 
 /// Continues the last statement.
-fn goes_on(f: &mut String, text: &str) {
+fn continue_statement(f: &mut String, text: &str) {
     debug_assert!(text.len() <= 65, "{text}");
     let _ = writeln!(f, "     $ {text}");
 }

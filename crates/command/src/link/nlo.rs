@@ -15,7 +15,7 @@ use mebridge::process::Process;
 use mebridge::process::born::{Born, ColorLink};
 use mebridge::{Error, Result};
 use mebridge_oracle::statements::{self, Statement};
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 use std::path::Path;
 
 /// Number in names of the Born's files.
@@ -85,7 +85,7 @@ impl NloElement {
     ) -> Result<NloElement> {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let found = statements::read(&latin(file)?);
-        if constants(&found, "NSQAMPSO") != BTreeSet::from([1]) {
+        if constants(&found, "NSQAMPSO") != SortedSet::from([1]) {
             return Err(wrong(
                 file,
                 "it has several squared coupling orders (NSQAMPSO), and mebridge links one".into(),
@@ -119,7 +119,7 @@ impl NloElement {
                 ("NGRAPHS", process.amplitudes.vertices().len()),
                 ("NCOLOR", process.amplitudes.jamps()),
             ] {
-                if constants(&found, name) != BTreeSet::from([count as u64]) {
+                if constants(&found, name) != SortedSet::from([count as u64]) {
                     return Err(wrong(file, format!("{name} is not {count} everywhere")));
                 }
             }
@@ -257,7 +257,7 @@ fn link_names(directory: &Path, count: usize) -> Result<Vec<String>> {
 }
 
 /// Returns the values that a constant has in the PARAMETER statements of a file.
-fn constants(found: &[Statement], name: &str) -> BTreeSet<u64> {
+fn constants(found: &[Statement], name: &str) -> SortedSet<u64> {
     let definitions = found.iter().filter_map(|statement| {
         let list = statement
             .text
@@ -287,8 +287,8 @@ mod tests {
         let text = "      PARAMETER (NGRAPHS=   3,NEIGEN=  1)\n      PARAMETER (NAMPSO=1, NSQAMPSO=1)\n\
                     C     PARAMETER (NGRAPHS=5)\n      PARAMETER (NSQAMPSO=2)\n";
         let found = statements::read(text);
-        assert_eq!(constants(&found, "NGRAPHS"), BTreeSet::from([3]));
-        assert_eq!(constants(&found, "NSQAMPSO"), BTreeSet::from([1, 2]));
+        assert_eq!(constants(&found, "NGRAPHS"), SortedSet::from([3]));
+        assert_eq!(constants(&found, "NSQAMPSO"), SortedSet::from([1, 2]));
         assert!(constants(&found, "NCOLOR").is_empty());
         let found = statements::read(
             "      DATA IDEN_VALUES /8, 9/\n      DATA IJ_VALUES /1, 0,\n     $  4/\n",

@@ -10,7 +10,7 @@ use super::root::wrong;
 use mebridge::files::regular;
 use mebridge::import::{DependencyRecord, Seen, routines_in};
 use mebridge::{Error, Result};
-use std::collections::{BTreeMap, BTreeSet};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ pub fn list(
     looks: &[DependencyRecord],
     elements: &[MatrixElement],
 ) -> Result<String> {
-    let mut found = BTreeMap::new();
+    let mut found = SortedMap::new();
     for look in looks {
         let path = look.path();
         let seen = match look.seen() {
@@ -119,7 +119,7 @@ pub fn changed(directory: &Path) -> Result<Option<Vec<String>>> {
         return Ok(None);
     }
     let text = regular::read_to_string(&path, MAX_FILE_BYTES).map_err(Error::io(&path))?;
-    let mut known = BTreeMap::new();
+    let mut known = SortedMap::new();
     for line in text.lines() {
         let mut words = line.splitn(3, ' ');
         let (first, second, name) = (words.next(), words.next(), words.next());
@@ -186,12 +186,12 @@ pub fn overridden_routines(directory: &Path) -> Vec<(String, String)> {
             .flat_map(names)
             .collect()
     };
-    let read: BTreeSet<String> = ["../../Source/DHELAS", "../../Source/MODEL"]
+    let read: SortedSet<String> = ["../../Source/DHELAS", "../../Source/MODEL"]
         .iter()
         .flat_map(|folder| of(folder))
         .map(|(_, name)| name)
         .collect();
-    let own: BTreeSet<(String, String)> = of(".").into_iter().chain(of("..")).collect();
+    let own: SortedSet<(String, String)> = of(".").into_iter().chain(of("..")).collect();
     own.into_iter()
         .filter(|(_, name)| read.contains(name))
         .collect()

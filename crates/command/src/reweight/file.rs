@@ -1,8 +1,8 @@
 //! Reads an LHE file in pieces, without losing any of its bytes, and writes the new file.
 
+use crate::decompress;
 use crate::eval::warn_if_cut;
 use crate::output;
-use crate::unpacked;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use mebridge::lhe::{Event, Head, Reader};
@@ -21,7 +21,7 @@ pub struct Pieces {
 impl Pieces {
     /// Opens a file, gzipped or not.
     pub fn open(path: &Path) -> Result<Pieces> {
-        let input = unpacked::open(path)?.input;
+        let input = decompress::open(path)?.input;
         let reader = Reader::new(Box::new(input), path, true)?;
         Ok(Pieces { reader })
     }

@@ -16,7 +16,8 @@ use mebridge::process::running;
 use mebridge::process::{Leg, Process};
 use mebridge::runtime::{BackendChoice, CachePlace, Switches};
 use mebridge::{Error, Result};
-use std::collections::{BTreeSet, HashMap};
+use mebridge_support::sorted::SortedSet;
+use std::collections::HashMap;
 use std::f64::consts::PI;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -105,7 +106,7 @@ impl MatrixElements {
             new: new.collect(),
             weights,
         };
-        let mut derived = BTreeSet::new();
+        let mut derived = SortedSet::new();
         for place in places {
             let shown = Path::new(place).display().to_string();
             let sources = source::all_processes(place, Some(original.path()))
@@ -255,7 +256,7 @@ impl MatrixElement {
         place: String,
         cards: &Cards,
         settings: &Settings,
-        derived: &mut BTreeSet<String>,
+        derived: &mut SortedSet<String>,
     ) -> Result<MatrixElement> {
         let wrong = |what: String| Error::EventsFile {
             path: PathBuf::from(&place),

@@ -9,8 +9,9 @@ use super::{
     CardEntry, ColorTerm, Gauge, Lorentz, Model, Particle, ParticleId, Propagator, Vertex,
 };
 use mebridge_process::running::Mixing;
+use mebridge_support::sorted::SortedMap;
 use serde::Deserialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::f64::consts::PI;
 use std::fmt::{self, Display, Formatter};
 
@@ -38,30 +39,30 @@ pub struct Document {
     #[serde(default)]
     pub gauge: Gauge,
     /// Weight of each coupling order in `WEIGHTED`.
-    pub orders: BTreeMap<String, u32>,
+    pub orders: SortedMap<String, u32>,
     /// Upper limits of orders in a process in MG5aMC.
     #[serde(default)]
-    pub expansion: BTreeMap<String, u32>,
+    pub expansion: SortedMap<String, u32>,
     /// Names of particles, separated by spaces.
     #[serde(default)]
-    pub labels: BTreeMap<String, String>,
+    pub labels: SortedMap<String, String>,
     /// Names of the conserved charges.
     #[serde(default)]
-    pub charges: BTreeMap<String, String>,
+    pub charges: SortedMap<String, String>,
     pub particles: Vec<ParticleRow>,
     #[serde(default)]
     pub card: Vec<CardEntry>,
     #[serde(default)]
-    pub parameters: BTreeMap<String, String>,
+    pub parameters: SortedMap<String, String>,
     #[serde(default)]
     pub running: Vec<RunningRow>,
-    pub couplings: BTreeMap<String, CouplingRow>,
-    pub lorentz: BTreeMap<String, String>,
+    pub couplings: SortedMap<String, CouplingRow>,
+    pub lorentz: SortedMap<String, String>,
     #[serde(default)]
-    pub propagators: BTreeMap<String, PropagatorRow>,
+    pub propagators: SortedMap<String, PropagatorRow>,
     /// Two-body decays of particles, with the partial widths.
     #[serde(default)]
-    pub decays: BTreeMap<String, Vec<[String; 2]>>,
+    pub decays: SortedMap<String, Vec<[String; 2]>>,
     pub vertices: Vec<VertexRow>,
 }
 
@@ -80,7 +81,7 @@ pub struct ParticleRow {
     /// The complex mass in its propagators in the complex-mass scheme.
     pub complex_mass: Option<String>,
     #[serde(default)]
-    pub charges: BTreeMap<String, i32>,
+    pub charges: SortedMap<String, i32>,
     #[serde(default)]
     pub goldstone: bool,
     #[serde(default)]
@@ -161,7 +162,7 @@ impl RunningRow {
 #[allow(missing_docs)]
 pub struct CouplingRow {
     pub value: String,
-    pub orders: BTreeMap<String, i32>,
+    pub orders: SortedMap<String, i32>,
 }
 
 /// A propagator.
@@ -192,12 +193,12 @@ struct Changes {
     /// Whether formulas for widths are removed.
     without_decays: bool,
     /// Complex masses by the names of the real ones.
-    complex_masses: BTreeMap<String, String>,
+    complex_masses: SortedMap<String, String>,
     particles: Vec<ParticleRow>,
     card: Vec<CardEntry>,
-    parameters: BTreeMap<String, String>,
-    couplings: BTreeMap<String, CouplingRow>,
-    lorentz: BTreeMap<String, String>,
+    parameters: SortedMap<String, String>,
+    couplings: SortedMap<String, CouplingRow>,
+    lorentz: SortedMap<String, String>,
     vertices: Vec<VertexRow>,
 }
 
@@ -260,7 +261,7 @@ impl Document {
         let negative = self.orders.keys().map(|order| self.has_negative(order));
         let negative: Vec<bool> = negative.collect();
         let (particles, by_name) = particles(&self)?;
-        let formulas = |table: &BTreeMap<String, String>| -> Fallible<HashMap<String, Expr>> {
+        let formulas = |table: &SortedMap<String, String>| -> Fallible<HashMap<String, Expr>> {
             let read = |(name, text): (&String, &String)| Ok((name.clone(), formula(name, text)?));
             table.iter().map(read).collect()
         };
@@ -292,7 +293,7 @@ impl Document {
                 })
                 .collect()
         };
-        let mut decays = BTreeMap::new();
+        let mut decays = SortedMap::new();
         for (name, rows) in &self.decays {
             let within = |what: String| format!("decays of {name}: {what}");
             let Some(&mother) = by_name.get(name) else {
@@ -305,7 +306,7 @@ impl Document {
             let rows = rows.collect::<Fallible<Vec<_>>>().map_err(within)?;
             decays.insert(mother, rows);
         }
-        let mut labels = BTreeMap::new();
+        let mut labels = SortedMap::new();
         for (label, names) in &self.labels {
             if by_name.contains_key(label) {
                 return Err(format!("`{label}` is both a particle and a label"));
@@ -498,7 +499,7 @@ fn quoted(text: &str) -> String {
 fn table<T>(
     f: &mut Formatter<'_>,
     name: &str,
-    rows: &BTreeMap<String, T>,
+    rows: &SortedMap<String, T>,
     value: impl Fn(&T) -> String,
 ) -> fmt::Result {
     if rows.is_empty() && !["orders", "couplings", "lorentz"].contains(&name) {
@@ -511,7 +512,7 @@ fn table<T>(
     Ok(())
 }
 
-fn inline<T: Display>(rows: &BTreeMap<String, T>) -> String {
+fn inline<T: Display>(rows: &SortedMap<String, T>) -> String {
     let rows = rows.iter().map(|(key, x)| format!("{} = {x}", Quoted(key)));
     let rows: Vec<String> = rows.collect();
     format!("{{ {} }}", rows.join(", "))

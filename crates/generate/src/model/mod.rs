@@ -37,8 +37,9 @@ use lorentz::Structure;
 use mebridge_process::model::CardParameter;
 use mebridge_support::error::{Error, Result};
 use mebridge_support::files::regular;
+use mebridge_support::sorted::SortedMap;
 use serde::Deserialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Longest text of a model, in bytes.
@@ -75,7 +76,7 @@ pub struct Model {
     /// Particles, each followed by its antiparticle unless it is its own.
     pub particles: Vec<Particle>,
     /// Multi-particle labels.
-    pub labels: BTreeMap<String, Vec<ParticleId>>,
+    pub labels: SortedMap<String, Vec<ParticleId>>,
     /// Coupling orders: name and weight in `WEIGHTED`.
     pub orders: Vec<(String, u32)>,
     /// Whether couplings have negative powers of each order. Such an order cannot bound a process, and its powers count
@@ -101,7 +102,7 @@ pub struct Model {
     /// Custom propagators.
     pub propagators: Vec<Propagator>,
     /// Two-body decays of particles, with formulas for the partial widths.
-    pub decays: BTreeMap<ParticleId, Vec<Decay>>,
+    pub decays: SortedMap<ParticleId, Vec<Decay>>,
     /// The physical vertices of the gauge; terms of a vertex have the same coupling orders. None has a ghost.
     pub vertices: Vec<Vertex>,
     /// The vertices with ghosts and, in the unitary gauge, those with Goldstone bosons.

@@ -5,8 +5,8 @@
 //! unique order, so that equal terms are recognised, and those with the same momentum twice in an `Epsilon` vanish.
 
 use super::lorentz::{Structure, Tensor, TensorKind, TensorTerm};
+use mebridge_support::sorted::SortedMap;
 use num_complex::Complex64;
-use std::collections::BTreeMap;
 
 /// Most intermediate terms of a structure.
 const MAX_TERMS: usize = 4000;
@@ -58,7 +58,7 @@ impl Factor {
 /// Collects the terms of a structure of a vertex with `legs` legs; the momentum of leg `without` is replaced by minus
 /// the sum of the others. `None` if there are tensors other than those of vectors, or too many terms.
 pub fn collected(structure: &Structure, legs: u8, without: Option<u8>) -> Option<Structure> {
-    let mut sum: BTreeMap<Vec<Factor>, (Complex64, f64)> = BTreeMap::new();
+    let mut sum: SortedMap<Vec<Factor>, (Complex64, f64)> = SortedMap::new();
     let mut count = 0;
     for term in &structure.terms {
         let mut products = vec![(factors(term)?, term.factor)];

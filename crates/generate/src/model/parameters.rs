@@ -6,8 +6,9 @@ use super::{CardEntry, Model};
 use mebridge_process::arith::{Builder, Comparison, Function, Op, Program, ValueId};
 use mebridge_process::model::{CardParameter, Model as Formulas, NamedValue};
 use mebridge_process::running::{entries, logarithm};
+use mebridge_support::sorted::SortedSet;
 use num_complex::Complex64;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 /// The strong coupling of the event.
 const STRONG_COUPLING: &str = "G";
@@ -175,7 +176,7 @@ impl Parameters<'_> {
 /// The names that formulas refer to.
 #[derive(Default)]
 struct Needed {
-    names: BTreeSet<String>,
+    names: SortedSet<String>,
     /// The model's parameters among them, each after those that it refers to.
     order: Vec<String>,
 }
@@ -193,7 +194,7 @@ fn needs(
             "a parameter is defined by itself, or by a chain of more than {DEEPEST}"
         ));
     }
-    let mut names = BTreeSet::new();
+    let mut names = SortedSet::new();
     formula.for_each_name(&mut |name| {
         names.insert(name.to_owned());
     });

@@ -14,8 +14,8 @@ use super::tensor::{Algebra, Line, METRIC, Tensor};
 use super::work::work;
 use mebridge_process::arith::{Builder, Comparison, Function, Op, ValueId};
 use mebridge_process::lorentz::Routine;
+use mebridge_support::sorted::SortedMap;
 use num_complex::Complex64;
-use std::collections::BTreeMap;
 
 /// The part of a propagator that is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -235,7 +235,7 @@ fn derive_by(
         }
         Factor::Tensors => {
             // The factor of each tensor, by coupling.
-            let mut tensors: BTreeMap<Entries, BTreeMap<u32, ValueId>> = BTreeMap::new();
+            let mut tensors: SortedMap<Entries, SortedMap<u32, ValueId>> = SortedMap::new();
             for (coupling, structure) in (0..).zip(structures) {
                 for term in &structure.terms {
                     let all = derivation.tensors(term);
@@ -273,7 +273,7 @@ fn derive_by(
 }
 
 /// Entries of a tensor by the values of its indices.
-type Entries = BTreeMap<Vec<u8>, ValueId>;
+type Entries = SortedMap<Vec<u8>, ValueId>;
 
 struct Derivation<'a> {
     algebra: Algebra,
@@ -312,7 +312,7 @@ impl Derivation<'_> {
         let factor = self.algebra.number(term.factor);
         let mut tensors = vec![Tensor {
             indices: Vec::new(),
-            entries: BTreeMap::from([(Vec::new(), factor)]),
+            entries: SortedMap::from([(Vec::new(), factor)]),
         }];
         for (argument, &leg) in self.arguments.iter().enumerate() {
             let indices = indices_of(leg as i32 + 1, self.form.spins[leg]);
@@ -373,7 +373,7 @@ impl Derivation<'_> {
             let one = self.algebra.builder.real(1.0);
             rest.push(Tensor {
                 indices: Vec::new(),
-                entries: BTreeMap::from([(Vec::new(), one)]),
+                entries: SortedMap::from([(Vec::new(), one)]),
             });
         }
         (number, self.contracted(rest))
@@ -439,7 +439,7 @@ impl Derivation<'_> {
     fn propagated(
         &mut self,
         leg: usize,
-        sum: &BTreeMap<Vec<u8>, ValueId>,
+        sum: &SortedMap<Vec<u8>, ValueId>,
         numerator: &Structure,
         p: [ValueId; 4],
         line: Line,
@@ -460,13 +460,13 @@ impl Derivation<'_> {
             indices: ends(from),
             entries: sum.clone(),
         };
-        let mut total = BTreeMap::new();
+        let mut total = SortedMap::new();
         for term in &numerator.terms {
             let factor = self.algebra.number(term.factor);
             let mut tensors = vec![
                 Tensor {
                     indices: Vec::new(),
-                    entries: BTreeMap::from([(Vec::new(), factor)]),
+                    entries: SortedMap::from([(Vec::new(), factor)]),
                 },
                 source.clone(),
             ];
@@ -509,12 +509,12 @@ impl Derivation<'_> {
         line: Line,
     ) -> Result<ValueId, String> {
         let momentum = |algebra: &mut Algebra, _: u8| p.map(|x| algebra.neg(x));
-        let mut sum = BTreeMap::new();
+        let mut sum = SortedMap::new();
         for term in &structure.terms {
             let factor = self.algebra.number(term.factor);
             let mut tensors = vec![Tensor {
                 indices: Vec::new(),
-                entries: BTreeMap::from([(Vec::new(), factor)]),
+                entries: SortedMap::from([(Vec::new(), factor)]),
             }];
             for named in &term.tensors {
                 tensors.push(self.algebra.tensor(named, &momentum, Some(line)));
@@ -547,7 +547,7 @@ impl Derivation<'_> {
     }
 
     /// `-i` times the sum.
-    fn amplitude(&mut self, sum: &BTreeMap<Vec<u8>, ValueId>) -> ValueId {
+    fn amplitude(&mut self, sum: &SortedMap<Vec<u8>, ValueId>) -> ValueId {
         let factor = self.algebra.builder.complex(0.0, -1.0);
         match sum.get(&Vec::new()) {
             Some(&value) => self.algebra.mul(factor, value),
@@ -559,7 +559,7 @@ impl Derivation<'_> {
     fn wavefunction(
         &mut self,
         leg: usize,
-        sum: BTreeMap<Vec<u8>, ValueId>,
+        sum: SortedMap<Vec<u8>, ValueId>,
         own: Option<&super::Propagator>,
     ) -> Result<Vec<ValueId>, String> {
         let form = self.form;
@@ -700,7 +700,7 @@ impl Derivation<'_> {
                     outputs.extend(components.into_iter().map(|x| algebra.mul(factor, x)));
                     return Ok(self.conjugated_outputs(leg, outputs));
                 }
-                let mut slash = BTreeMap::new();
+                let mut slash = SortedMap::new();
                 let gamma = super::lorentz::Tensor {
                     kind: TensorKind::Gamma,
                     indices: vec![-1, -2, -3],

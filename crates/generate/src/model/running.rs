@@ -3,7 +3,7 @@
 use super::Model;
 use mebridge_process::model::CardParameter;
 use mebridge_process::running::{Mixing, QUARKS, alpha_s, entries};
-use std::collections::BTreeSet;
+use mebridge_support::sorted::SortedSet;
 
 /// A set of running parameters.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct Running {
 
 impl Running {
     /// Whether the set contains any of these names.
-    fn is_needed(&self, names: &BTreeSet<String>) -> bool {
+    fn is_needed(&self, names: &SortedSet<String>) -> bool {
         self.parameters.iter().any(|name| names.contains(name))
     }
 }
@@ -32,8 +32,8 @@ impl Model {
     /// parameters that masses and widths depend on.
     pub(super) fn running_of(
         &self,
-        names: &mut BTreeSet<String>,
-        fixed: &BTreeSet<String>,
+        names: &mut SortedSet<String>,
+        fixed: &SortedSet<String>,
     ) -> Result<Vec<&Running>, String> {
         let found: Vec<&Running> = (self.running.iter())
             .filter(|set| set.is_needed(names))
@@ -81,7 +81,7 @@ impl Model {
 
     /// Checks that sets are in the card, and do not share parameters.
     pub(super) fn check_running(&self) -> Result<(), String> {
-        let mut known = BTreeSet::new();
+        let mut known = SortedSet::new();
         for set in &self.running {
             for name in &set.parameters {
                 let Some(entry) = self.card.iter().find(|entry| entry.name == *name) else {

@@ -2,8 +2,8 @@
 
 use super::lorentz::{Tensor as Named, TensorKind};
 use mebridge_process::arith::{Builder, Comparison, Op, ValueId};
+use mebridge_support::sorted::SortedMap;
 use num_complex::Complex64;
-use std::collections::BTreeMap;
 
 /// An index: its number (see [`super::lorentz`]), and whether it is a Lorentz index, for which sums include the metric.
 pub type Index = (i32, bool);
@@ -17,7 +17,7 @@ pub struct Tensor {
     /// Its indices.
     pub indices: Vec<Index>,
     /// Entries by the values of the indices.
-    pub entries: BTreeMap<Vec<u8>, ValueId>,
+    pub entries: SortedMap<Vec<u8>, ValueId>,
 }
 
 impl Tensor {
@@ -209,7 +209,7 @@ impl Algebra {
         let lorentz = named.kind.indices().0;
         let indices = named.indices.iter().enumerate();
         let indices = indices.map(|(i, &index)| (index, i < lorentz)).collect();
-        let of = |components: [ValueId; 4]| -> BTreeMap<Vec<u8>, ValueId> {
+        let of = |components: [ValueId; 4]| -> SortedMap<Vec<u8>, ValueId> {
             let components = (0..4).zip(components);
             components.map(|(i, value)| (vec![i], value)).collect()
         };
@@ -243,7 +243,7 @@ impl Algebra {
                     }
                     None => self.builder.real(0.0),
                 };
-                BTreeMap::from([(Vec::new(), value)])
+                SortedMap::from([(Vec::new(), value)])
             }
             kind => {
                 let entries = constant(kind).into_iter();
@@ -293,7 +293,7 @@ impl Algebra {
         let (free_a, free_b) = (free(a, b), free(b, a));
         let mut indices: Vec<Index> = free_a.iter().map(|&i| a.indices[i]).collect();
         indices.extend(free_b.iter().map(|&i| b.indices[i]));
-        let mut entries = BTreeMap::new();
+        let mut entries = SortedMap::new();
         for (at_a, &x) in &a.entries {
             for (at_b, &y) in &b.entries {
                 if shared.iter().any(|&(i, j, _)| at_a[i] != at_b[j]) {
@@ -314,7 +314,7 @@ impl Algebra {
     }
 
     /// Adds to an entry.
-    pub fn add(&mut self, entries: &mut BTreeMap<Vec<u8>, ValueId>, at: Vec<u8>, value: ValueId) {
+    pub fn add(&mut self, entries: &mut SortedMap<Vec<u8>, ValueId>, at: Vec<u8>, value: ValueId) {
         let sum = match entries.get(&at) {
             Some(&before) => self.plus(before, value),
             None => value,

@@ -90,9 +90,9 @@ impl Chooser {
     /// launch.
     pub(super) fn record(&mut self, threads: u32, seconds: f64) -> Option<u32> {
         let mut candidates = self.candidates.iter_mut();
-        let told = candidates.find(|candidate| candidate.threads == threads)?;
-        told.timed += 1;
-        told.shortest = told.shortest.min(seconds);
+        let candidate = candidates.find(|candidate| candidate.threads == threads)?;
+        candidate.timed += 1;
+        candidate.shortest = candidate.shortest.min(seconds);
         if self.is_done() || self.candidates.iter().any(|c| c.timed < ROUNDS) {
             return None;
         }

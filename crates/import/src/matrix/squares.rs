@@ -12,8 +12,9 @@ use crate::value::FortranValue;
 use mebridge_process::channels::Amp2;
 use mebridge_process::color::{ColorMatrix, FlowWeight};
 use mebridge_process::{LinearMap, Term, TermSource};
+use mebridge_support::sorted::SortedMap;
 use num_complex::Complex64;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// The extracted tables.
 #[derive(Debug, PartialEq)]
@@ -123,7 +124,7 @@ fn jamp2_forms(results: &Results, flows: usize) -> Parsed<Vec<Option<&RealSum>>>
 
 /// Reads AMP2 by diagram.
 fn amp2(results: &Results) -> Parsed<Vec<Amp2>> {
-    let mut found = BTreeMap::new();
+    let mut found = SortedMap::new();
     for (index, value) in &results.amp2 {
         let diagram = u32::try_from(*index).map_err(|_| format!("AMP2({index})"))?;
         let wrong = || format!("AMP2({index}) is not added to, by a sum of |AMP|^2");
@@ -280,7 +281,7 @@ impl Jamps {
                 }
             });
         }
-        let mut partial: BTreeMap<usize, Terms> = BTreeMap::new();
+        let mut partial: SortedMap<usize, Terms> = SortedMap::new();
         for (source, _) in outputs.iter().flatten() {
             if let TermSource::Partial(p) = source {
                 needed[*p as usize] = true;

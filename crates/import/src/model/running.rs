@@ -16,8 +16,8 @@ use mebridge_process::card::Card;
 use mebridge_process::model::CardParameter;
 use mebridge_process::running::{self, Mixing, QUARKS, alpha_s, coupling_there, entries};
 use mebridge_support::error::Result;
+use mebridge_support::sorted::SortedSet;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Prefix of the names of these routines.
@@ -69,7 +69,7 @@ impl ExtraScale {
 
     /// Returns the inputs of the routines in addition to the parameters of the card.
     pub fn inputs(&self, library: &Library) -> Result<Vec<CardParameter>> {
-        let mut blocks = BTreeSet::new();
+        let mut blocks = SortedSet::new();
         for n in 1.. {
             let Some(unit) = library.unit(&format!("{ROUTINES}{n}"))? else {
                 break;
@@ -155,7 +155,7 @@ impl RunningCalls {
         let body = unit.body().map_err(|e| e.to_string())?;
         let lines = (unit.header..unit.end).map(|line| unit.source.text(line));
         let lines = lines.flat_map(|text| blocks_of(&String::from_utf8_lossy(text)));
-        let blocks: BTreeSet<String> = lines.collect();
+        let blocks: SortedSet<String> = lines.collect();
         let blocks: Vec<&String> = blocks.iter().collect();
         let &[block] = &blocks[..] else {
             return Err(format!(

@@ -3,8 +3,8 @@
 //! Follows `ipartupdate`, `isjetvx` and `setclscales` of MadEvent's `reweight.f`.
 
 use super::Error;
+use mebridge_support::sorted::SortedMap;
 use std::cell::Cell;
-use std::collections::BTreeMap;
 
 const GLUON: i32 = 21;
 const PHOTON: i32 = 22;
@@ -14,7 +14,7 @@ pub struct Trace<'a> {
     steps: &'a [[u32; 3]],
     /// PDG codes and colours of lines.
     known: Vec<(u32, (i32, i32))>,
-    colors: &'a BTreeMap<i32, i32>,
+    colors: &'a SortedMap<i32, i32>,
     maxjetflavor: i32,
     /// The ranks of the legs in transverse momentum, four bits each.
     ranks: u64,
@@ -57,8 +57,8 @@ impl<'a> Trace<'a> {
     /// Traces steps, each with its first, second and combined line; the last step is that of both beams.
     pub fn new(
         steps: &'a [[u32; 3]],
-        codes: &BTreeMap<u32, i32>,
-        colors: &'a BTreeMap<i32, i32>,
+        codes: &SortedMap<u32, i32>,
+        colors: &'a SortedMap<i32, i32>,
         maxjetflavor: i32,
         ranks: u64,
         legs: usize,
@@ -445,7 +445,7 @@ impl<'a> Trace<'a> {
 
     /// For each outgoing particle, from 3, the steps at which it is clustered as a jet; empty if it is not a jet.
     fn clustered(&self) -> Vec<(usize, Vec<usize>)> {
-        let mut found: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut found: SortedMap<usize, Vec<usize>> = SortedMap::new();
         let mut good = self.good.clone();
         for (number, &step) in (1..).zip(self.steps) {
             let is_final = number == self.steps.len();

@@ -5,7 +5,7 @@ use super::{CONSTANT, NOWHERE, Tables, Unknown};
 use crate::Channel;
 use crate::channel::{Beams, Cluster, Incoming, Step};
 use crate::map::Map;
-use std::collections::BTreeMap;
+use mebridge_support::sorted::SortedMap;
 
 const LEAST: u32 = 0;
 const INVARIANT: u32 = 1;
@@ -27,8 +27,8 @@ struct Value {
 /// The rows of a channel's slots.
 #[derive(Debug, Default)]
 struct Rows {
-    values: BTreeMap<usize, Value>,
-    constants: BTreeMap<usize, f64>,
+    values: SortedMap<usize, Value>,
+    constants: SortedMap<usize, f64>,
     /// The slot of the total outgoing momentum.
     whole: Option<usize>,
     count: u32,

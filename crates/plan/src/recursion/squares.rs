@@ -27,6 +27,7 @@ use crate::compiler::{Compiler, WavefunctionInstances};
 use mebridge_ops::opcode::{MATRIX, Mode, Opcode};
 use mebridge_ops::{Address, Batch};
 use mebridge_process::{ExternalKind, Process, Wavefunction};
+use mebridge_support::sorted::SortedMap;
 use num_complex::Complex64;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;
@@ -94,7 +95,7 @@ impl Amp2Cuts {
             forest,
             lines: HashMap::default(),
             whole: HashSet::default(),
-            batches: BTreeMap::new(),
+            batches: SortedMap::new(),
         };
         for cut in &self.cuts {
             for &child in cut.bare.children.iter() {
@@ -127,7 +128,7 @@ impl Amp2Cuts {
         }
         let batches = std::mem::take(&mut lowering.batches).into_iter();
         plan.extend(batches.map(|((_, opcode), operands)| batch(opcode, operands)));
-        let mut squares: BTreeMap<Opcode, Vec<Address>> = BTreeMap::new();
+        let mut squares: SortedMap<Opcode, Vec<Address>> = SortedMap::new();
         for (&tree, &matrix) in &below {
             let operands = squares.entry(density(forest, tree)).or_default();
             square(compiler, lowering.lines[&tree], matrix, operands);
@@ -168,7 +169,7 @@ impl Amp2Cuts {
             square(compiler, node, matrix, &mut operands);
             plan.push(batch(opcode, operands));
         }
-        let mut traces: BTreeMap<Opcode, Vec<Address>> = BTreeMap::new();
+        let mut traces: SortedMap<Opcode, Vec<Address>> = SortedMap::new();
         let totals = compiler.allocate(self.cuts.len() as u32);
         for (cut, total) in self.cuts.iter().zip(totals..) {
             let opcode = match density(forest, cut.tree) {
@@ -250,7 +251,7 @@ struct SquareLowering<'a> {
     /// Trees for which all helicities are needed, because other trees contain them.
     whole: HashSet<TreeIndex>,
     /// By number of legs and opcode.
-    batches: BTreeMap<(u32, Opcode), Vec<Address>>,
+    batches: SortedMap<(u32, Opcode), Vec<Address>>,
 }
 
 impl SquareLowering<'_> {

@@ -6,12 +6,12 @@ use crate::compiler::Compiler;
 use mebridge_ops::opcode::{Mode, Momenta, Opcode};
 use mebridge_ops::{Address, Batch};
 use mebridge_process::{CouplingRef, ExternalKind, Quantity, Wavefunction};
+use mebridge_support::sorted::SortedMap;
 use num_complex::Complex64;
-use std::collections::BTreeMap;
 
 /// Operations sorted such that they depend on earlier batches only: by number of legs, then by stage among the currents
 /// with this number of legs.
-pub(super) type Batches = BTreeMap<(usize, usize, Opcode), Vec<Address>>;
+pub(super) type Batches = SortedMap<(usize, usize, Opcode), Vec<Address>>;
 
 /// Whether a fermion line is followed only by the root and one other leg. Its propagator is then applied to the other
 /// factor of the product, because the root with a leg gives only a few spinors, by which many currents are multiplied.

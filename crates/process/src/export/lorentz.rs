@@ -78,10 +78,10 @@ impl Names {
             .and_then(|n| n.parse::<usize>().ok());
         let result = result.unwrap_or(0);
         let legs: Vec<usize> = (1..=spins.len()).filter(|&leg| leg != result).collect();
-        let told = legs.len() == routine.inputs.len()
+        let has_all_legs = legs.len() == routine.inputs.len()
             && result <= spins.len()
             && routine.is_amplitude() == (result == 0);
-        let wavefunctions = match told {
+        let wavefunctions = match has_all_legs {
             true => legs
                 .iter()
                 .map(|&leg| format!("{}{leg}", spins[leg - 1]))
@@ -101,7 +101,7 @@ impl Names {
                 true => vec![format!("M{result}"), format!("W{result}")],
                 false => Vec::new(),
             },
-            result: match (routine.is_amplitude(), told) {
+            result: match (routine.is_amplitude(), has_all_legs) {
                 (true, _) => "VERTEX".into(),
                 (false, true) => format!("{}{result}", spins[result - 1]),
                 (false, false) => "A".into(),

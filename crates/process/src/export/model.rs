@@ -5,7 +5,8 @@ use super::shared::Shared;
 use super::source::{SourceText, number};
 use crate::arith::{Op, ValueId};
 use crate::model::{CardParameter, Model};
-use std::collections::{BTreeMap, HashMap};
+use mebridge_support::sorted::SortedMap;
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// The parameter that sets the strong coupling before the first event.
@@ -32,7 +33,7 @@ pub fn files(shared: &Shared) -> Vec<File> {
 /// The files of `Cards`, with the model's parameter values.
 pub fn cards(model: &Model, name: &str) -> Result<Vec<File>, String> {
     let mut ident = String::new();
-    let mut blocks: BTreeMap<&str, Vec<(i32, &CardParameter)>> = BTreeMap::new();
+    let mut blocks: SortedMap<&str, Vec<(i32, &CardParameter)>> = SortedMap::new();
     for parameter in &model.card {
         let [index] = parameter.index[..] else {
             return Err(format!(

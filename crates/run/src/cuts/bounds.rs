@@ -1,14 +1,14 @@
 //! Lower bounds on masses that follow from windows.
 
 use mebridge_phasespace::cuts::{GroupValue, Observable, Window};
-use std::collections::{BTreeMap, BTreeSet};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use std::f64::consts::PI;
 
 /// Returns an energy of the partons, GeV, below which no event lies in all windows.
 ///
 /// Args: `masses` of all legs, GeV.
 pub fn min_energy(windows: &[Window], masses: &[f64]) -> f64 {
-    let outgoing: BTreeSet<usize> = (2..masses.len()).collect();
+    let outgoing: SortedSet<usize> = (2..masses.len()).collect();
     let mut found = min_mass(windows, masses, &outgoing);
     let momenta = least_momenta(windows);
     for window in windows
@@ -26,15 +26,15 @@ pub fn min_energy(windows: &[Window], masses: &[f64]) -> f64 {
 ///
 /// The squared mass of two massless legs is `2 pt pt' (cosh y - cos phi)`. If `y^2 + phi^2` is at least `R^2`, the
 /// bracket is at least `1 - cos R`.
-pub fn min_mass(windows: &[Window], masses: &[f64], legs: &BTreeSet<usize>) -> f64 {
+pub fn min_mass(windows: &[Window], masses: &[f64], legs: &SortedSet<usize>) -> f64 {
     let momenta = least_momenta(windows);
     let pt = |leg: usize| momenta.get(&leg).copied().unwrap_or(0.0);
     let masses_of = least_of_groups(windows, Observable::Mass);
     let distances = least_of_groups(windows, Observable::Distance);
     let mut squared: f64 = legs.iter().map(|&leg| masses[leg] * masses[leg]).sum();
     for &one in legs {
-        for &other in legs.range(one + 1..) {
-            let pair = BTreeSet::from([one, other]);
+        for &other in legs.iter().filter(|&&other| other > one) {
+            let pair = SortedSet::from([one, other]);
             let (m, n) = (masses[one], masses[other]);
             let mut of_pair = 2.0 * m * n;
             if m == 0.0 && n == 0.0 {
@@ -55,8 +55,8 @@ fn is_least(window: &Window, observable: Observable) -> bool {
 }
 
 /// Returns the least transverse momenta of legs, GeV.
-fn least_momenta(windows: &[Window]) -> BTreeMap<usize, f64> {
-    let mut found: BTreeMap<usize, f64> = BTreeMap::new();
+fn least_momenta(windows: &[Window]) -> SortedMap<usize, f64> {
+    let mut found: SortedMap<usize, f64> = SortedMap::new();
     for window in windows {
         if is_least(window, Observable::Pt) && window.take == GroupValue::All {
             for group in window.legs.iter().filter(|group| group.len() == 1) {
@@ -69,8 +69,8 @@ fn least_momenta(windows: &[Window]) -> BTreeMap<usize, f64> {
 }
 
 /// Returns the least masses of groups of legs, GeV, or the least distances of pairs.
-fn least_of_groups(windows: &[Window], observable: Observable) -> BTreeMap<BTreeSet<usize>, f64> {
-    let mut found: BTreeMap<_, f64> = BTreeMap::new();
+fn least_of_groups(windows: &[Window], observable: Observable) -> SortedMap<SortedSet<usize>, f64> {
+    let mut found: SortedMap<_, f64> = SortedMap::new();
     for window in windows {
         if !is_least(window, observable) || window.take != GroupValue::All {
             continue;

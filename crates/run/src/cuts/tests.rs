@@ -12,7 +12,7 @@ fn card(entries: &[(&str, &str)]) -> RunCard {
 struct Seen {
     pdg: Vec<i32>,
     masses: Vec<f64>,
-    decayed: BTreeSet<usize>,
+    decayed: SortedSet<usize>,
     card: RunCard,
 }
 
@@ -21,7 +21,7 @@ impl Seen {
         Seen {
             pdg: pdg.to_vec(),
             masses: vec![0.0; pdg.len()],
-            decayed: BTreeSet::new(),
+            decayed: SortedSet::new(),
             card: card(entries),
         }
     }
@@ -106,7 +106,7 @@ fn what_is_heavy_or_decays_is_free() {
     assert_eq!(heavy.described(), ["pt of 4 from 30", "rapidity of 4 to 5"]);
     let chain = [21, 21, -11, 12, 5, 21];
     let mut decays = Seen::new(&chain, &[]);
-    decays.decayed = BTreeSet::from([2, 3, 4]);
+    decays.decayed = SortedSet::from([2, 3, 4]);
     assert_eq!(
         decays.described(),
         ["pt of 5 from 20", "rapidity of 5 to 5"]
@@ -150,7 +150,7 @@ fn cuts_by_code_that_divide_a_matrix_element() {
         let mut of = Seen::new(&processes[0], &[(entry, "{13: 50}")]);
         let message = format!("{entry} is not the same for 11, 13 (PDG codes)");
         assert_eq!(differing_entry(&of.legs(), &processes), Some(message));
-        of.decayed = BTreeSet::from([2, 3]);
+        of.decayed = SortedSet::from([2, 3]);
         assert_eq!(differing_entry(&of.legs(), &processes), None);
         let same = Seen::new(&processes[0], &[(entry, "{11: 50, 13: 50, 15: 60}")]);
         assert_eq!(differing_entry(&same.legs(), &processes), None);
@@ -173,10 +173,10 @@ fn cuts_by_code_of_no_particle_are_told() {
         ("eta_max_pdg", "{6: 2, 25: 3}"),
         ("mxx_only_part_antipart", pairs),
     ]);
-    let message = unused(&card, &BTreeSet::from([6, 24])).unwrap();
+    let message = unused(&card, &SortedSet::from([6, 24])).unwrap();
     let begin = "eta_max_pdg (25), mxx_only_part_antipart (23) of the run card cuts nothing: no";
     assert!(message.starts_with(begin), "{message}");
-    assert_eq!(unused(&card, &BTreeSet::from([6, 23, 25])), None);
+    assert_eq!(unused(&card, &SortedSet::from([6, 23, 25])), None);
 }
 
 #[test]
@@ -414,7 +414,7 @@ fn merging_cuts() {
     assert!(of.described().contains(&"pt of 3 from 30".to_owned()));
     // A leg from a decay, and a code that is not in the list.
     of.pdg = vec![21, 21, 21, 2, -2];
-    of.decayed = BTreeSet::from([4]);
+    of.decayed = SortedSet::from([4]);
     let jets = |of: &Seen| match &of.rules()[..] {
         [Rule::Relative { jets, .. }] => jets.clone(),
         _ => Vec::new(),
@@ -466,7 +466,7 @@ fn masses_that_cuts_leave() {
     let of = |entries: &[(&str, &str)], masses: [f64; 5]| {
         let cuts = Seen::new(&[21, 21, 21, 2, 23], entries).cuts();
         let windows: Vec<Window> = cuts.into_iter().map(|cut| cut.window).collect();
-        let pair = BTreeSet::from([2, 3]);
+        let pair = SortedSet::from([2, 3]);
         [
             min_mass(&windows, &masses, &pair),
             min_energy(&windows, &masses),

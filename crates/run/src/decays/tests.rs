@@ -13,7 +13,7 @@ fn card(changed: &[(&str, &str)]) -> RunCard {
 }
 
 fn elements(process: &str) -> Vec<Element> {
-    load_process(process, None, None, &BTreeMap::new(), 1).unwrap()
+    load_process(process, None, None, &SortedMap::new(), 1).unwrap()
 }
 
 fn planned(process: &str, changed: &[(&str, &str)]) -> Result<Decays> {
@@ -325,7 +325,7 @@ fn what_has_no_width_is_refused() {
 
 #[test]
 fn a_width_that_vanishes_is_said() {
-    let parameters = BTreeMap::from([("ymb".to_owned(), 0.0)]);
+    let parameters = SortedMap::from([("ymb".to_owned(), 0.0)]);
     let elements = load_process("h > b b~", None, None, &parameters, 1).unwrap();
     let plan = plan(&elements, &card(&[]), 0.118, None, 0.0, 1).unwrap();
     let processes = elements

@@ -140,7 +140,7 @@ fn scales_that_are_fixed_are_known() {
             scale: &scale,
             cuts,
         };
-        let result = judge.check(element, &mut Vec::new(), &BTreeSet::new(), &mut Vec::new());
+        let result = judge.check(element, &mut Vec::new(), &SortedSet::new(), &mut Vec::new());
         result.err().map(|error| error.to_string())
     };
     let fixed = |renormalisation, factorisation| Scale {
@@ -300,7 +300,7 @@ fn partons_that_densities_must_have() {
     beams.anti = [false, false];
     beams.other = Some(0);
     let one = &elements("e- u > e- u", &[])[0];
-    assert_eq!(beams.partons(one), BTreeSet::from([2]));
+    assert_eq!(beams.partons(one), SortedSet::from([2]));
 }
 
 #[test]

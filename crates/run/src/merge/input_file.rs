@@ -5,8 +5,8 @@ use crate::run_card;
 use crate::text::repr;
 use mebridge::lhe::{Event, Init, Reader};
 use mebridge::{Error, Result};
+use mebridge_support::sorted::{SortedMap, SortedSet};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ pub struct InputFile {
     /// Hash of the first event's particles.
     pub first: Vec<u8>,
     /// The MG5aMC commands that generated its processes; empty if unknown. A merged file may have several.
-    pub processes: BTreeSet<String>,
+    pub processes: SortedSet<String>,
     /// Seeds with the processes they belong to.
     pub seeds: Vec<(String, u64)>,
     /// The records of the files that it was merged from.
@@ -58,7 +58,7 @@ pub struct InputFile {
     model: Option<String>,
     /// Lines of the parameter card without comments.
     parameters: Vec<String>,
-    run_card: BTreeMap<String, String>,
+    run_card: SortedMap<String, String>,
     /// Names of its weights.
     weights: Vec<String>,
 }
@@ -166,7 +166,7 @@ impl InputFile {
         self.head = Vec::new();
         self.parameters = Vec::new();
         self.weights = Vec::new();
-        self.run_card = BTreeMap::new();
+        self.run_card = SortedMap::new();
     }
 
     pub fn refusal(&self, what: &str, cure: &str) -> Error {
@@ -262,7 +262,7 @@ impl InputFile {
         let Some(name) = names.find(differs) else {
             return Ok(());
         };
-        let of = |card: &BTreeMap<String, String>| {
+        let of = |card: &SortedMap<String, String>| {
             let value = card.get(name).map_or("its default", String::as_str);
             value.to_owned()
         };
@@ -295,7 +295,7 @@ fn normalization(
     init: &Init,
     events: u64,
     [sum, absolute]: [f64; 2],
-    card: &BTreeMap<String, String>,
+    card: &SortedMap<String, String>,
 ) -> Norm {
     let cross_section: f64 = init.processes.iter().map(|(_, [mean, ..])| mean).sum();
     let count = events as f64;
@@ -305,10 +305,10 @@ fn normalization(
         (Norm::Unity, far(absolute / count, 1.0)),
         (Norm::Sum, far(sum, cross_section)),
     ];
-    let said = card.get("event_norm").map(|entry| Norm::from_card(entry));
+    let stated = card.get("event_norm").map(|entry| Norm::from_card(entry));
     let least = |one: &&(Norm, f64), other: &&(Norm, f64)| one.1.total_cmp(&other.1);
     let (nearest, distance) = *choices.iter().min_by(least).expect("three of them");
-    let may_be = |(kind, of): &&(Norm, f64)| Some(*kind) == said && *of <= distance + FAR;
+    let may_be = |(kind, of): &&(Norm, f64)| Some(*kind) == stated && *of <= distance + FAR;
     choices
         .iter()
         .find(may_be)
@@ -318,7 +318,7 @@ fn normalization(
 /// The contents of a header.
 #[derive(Default)]
 struct HeaderCards {
-    processes: BTreeSet<String>,
+    processes: SortedSet<String>,
     seeds: Vec<(String, u64)>,
     merged: Vec<Value>,
     pack: Option<String>,
@@ -326,7 +326,7 @@ struct HeaderCards {
     unit: Option<f64>,
     model: Option<String>,
     parameters: Vec<String>,
-    run_card: BTreeMap<String, String>,
+    run_card: SortedMap<String, String>,
 }
 
 impl HeaderCards {
@@ -408,7 +408,7 @@ impl HeaderCards {
 }
 
 /// Arguments other than the process that determine a run under stated conditions.
-fn stated(own: &Value) -> BTreeMap<String, String> {
+fn stated(own: &Value) -> SortedMap<String, String> {
     let names = [
         "energy",
         "cuts",

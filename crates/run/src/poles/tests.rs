@@ -2,14 +2,14 @@ use super::*;
 use crate::cuts::{Legs, from_run_card};
 use crate::load::load_process;
 use crate::run_card::RunCard;
-use std::collections::BTreeMap;
+use mebridge_support::sorted::SortedMap;
 
 /// The matrix elements of a process text, with changed parameters.
 pub(crate) fn elements(text: &str, parameters: &[(&str, f64)]) -> Vec<Element> {
     let given = parameters
         .iter()
         .map(|(name, value)| ((*name).to_owned(), *value));
-    let given: BTreeMap<String, f64> = given.collect();
+    let given: SortedMap<String, f64> = given.collect();
     load_process(text, None, None, &given, 1).unwrap()
 }
 
@@ -18,7 +18,7 @@ pub(crate) fn cuts(given: &[(&str, f64)]) -> Vec<NamedCut> {
     let given = given
         .iter()
         .map(|(name, value)| ((*name).to_owned(), *value));
-    named_cuts::read(&given.collect::<BTreeMap<String, f64>>()).unwrap()
+    named_cuts::read(&given.collect::<SortedMap<String, f64>>()).unwrap()
 }
 
 /// Checks the cuts of a run card on a matrix element.
@@ -30,7 +30,7 @@ pub(crate) fn cuts_of_card(element: &Element, entries: &[(&str, &str)]) -> Vec<C
     let legs = Legs {
         pdg: element.pdg(),
         masses: &element.masses,
-        decayed: &BTreeSet::new(),
+        decayed: &SortedSet::new(),
         card: &card,
     };
     from_run_card(&legs, 1000.0).0

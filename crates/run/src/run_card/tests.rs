@@ -52,7 +52,7 @@ fn the_docs_have_the_table() {
 
 #[test]
 fn no_entry_is_there_twice() {
-    let names: BTreeSet<&str> = entries::all().map(|(name, _)| name).collect();
+    let names: SortedSet<&str> = entries::all().map(|(name, _)| name).collect();
     assert_eq!(names.len(), entries::all().count());
 }
 
@@ -64,7 +64,7 @@ fn values_are_read_as_fortran_and_python_write_them() {
         (found.number("ebeam1"), found.number("ebeam2")),
         (6500.0, 6500.0)
     );
-    let codes = BTreeMap::from([(6, 100.0), (25, 50.0)]);
+    let codes = SortedMap::from([(6, 100.0), (25, 50.0)]);
     assert_eq!(*found.by_code("pt_min_pdg"), codes);
     assert!(found.only_pairs(6) && !found.only_pairs(25));
     assert_eq!(found.text("run_tag"), "tag_1");
@@ -432,7 +432,7 @@ fn cuts_by_code_have_codes() {
         );
         let found = card(&[(name, &format!("{{'6': {good}, '__type__': {good}}}"))]).unwrap();
         match found.value(name) {
-            Value::ByCode(values) => assert_eq!(*values, BTreeMap::from([(6, 50.0)])),
+            Value::ByCode(values) => assert_eq!(*values, SortedMap::from([(6, 50.0)])),
             _ => assert!(found.only_pairs(6) && !found.only_pairs(5)),
         }
     }

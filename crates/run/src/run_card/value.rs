@@ -1,7 +1,7 @@
 //! Values of the entries of a run card.
 
 use crate::text::{quoted, repr};
-use std::collections::BTreeMap;
+use mebridge_support::sorted::SortedMap;
 use std::fmt::{self, Display, Formatter};
 
 /// The kind of an entry's value.
@@ -43,11 +43,11 @@ pub enum Value {
     /// Of [`ValueKind::Words`] and [`ValueKind::Arguments`].
     Words(Vec<String>),
     /// Of [`ValueKind::ByCode`].
-    ByCode(BTreeMap<i32, f64>),
+    ByCode(SortedMap<i32, f64>),
     /// Of [`ValueKind::Pairs`]: by PDG code, and `default` for particles without an entry of their own.
-    Pairs(BTreeMap<String, bool>),
+    Pairs(SortedMap<String, bool>),
     /// Of [`ValueKind::Named`].
-    Named(BTreeMap<String, f64>),
+    Named(SortedMap<String, f64>),
 }
 
 /// Bound on whole numbers. They are not limited to doubles because a seed may have more digits.
@@ -308,10 +308,10 @@ fn dict<K: Ord + Display, V: PartialEq>(
     example: &str,
     key: impl Fn(&str, &str) -> Result<Option<K>, String>,
     value: impl Fn(&str) -> Result<V, String>,
-) -> Result<BTreeMap<K, V>, String> {
+) -> Result<SortedMap<K, V>, String> {
     let text = text.strip_prefix('{').unwrap_or(text);
     let text = text.strip_suffix('}').unwrap_or(text);
-    let mut found = BTreeMap::new();
+    let mut found = SortedMap::new();
     for part in text.split(',').filter(|part| !part.trim().is_empty()) {
         let Some((name, of)) = part.split_once(':') else {
             return Err(format!("it must be a dict, such as {example}"));

@@ -9,7 +9,7 @@ use crate::scale;
 use crate::text::quoted;
 use mebridge::{Error, Result};
 use mebridge_phasespace::scales::Dynamical;
-use std::collections::BTreeMap;
+use mebridge_support::sorted::SortedMap;
 
 /// Default factors of scales.
 const FACTORS: [f64; 3] = [0.5, 1.0, 2.0];
@@ -197,7 +197,7 @@ impl NamedSets {
             ..Systematics::default()
         };
         let label = own.label();
-        let mut places = BTreeMap::new();
+        let mut places = SortedMap::new();
         let mut set: Option<usize> = None;
         for point in points {
             let is_own = point.pdf == self.own;

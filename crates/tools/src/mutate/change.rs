@@ -218,7 +218,7 @@ mod tests {
     fn a_change_changes_one_place() {
         let text = "C  comment\n      A = B(1)*2.5D0\n      CALL X(A,\n     $  C)\n      END\n";
         let original = Original::new(text, false);
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = mebridge_support::sorted::SortedSet::new();
         for seed in 0..400 {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
             let change = original.change(&mut random).unwrap();

@@ -12,7 +12,8 @@ use mebridge_oracle::matrix_element::MatrixElement;
 use mebridge_oracle::points::{Point, moved};
 use mebridge_oracle::tree::Tree;
 use mebridge_oracle::{card, child};
-use std::collections::{BTreeSet, HashMap};
+use mebridge_support::sorted::SortedSet;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -34,7 +35,7 @@ pub struct Bench {
     imported: Temporary,
     build: FortranBuild,
     /// The files of the program with all their include files.
-    units: Vec<(PathBuf, BTreeSet<PathBuf>)>,
+    units: Vec<(PathBuf, SortedSet<PathBuf>)>,
     /// The program units of each file with their objects; `None` if it cannot be split.
     parts: HashMap<PathBuf, Option<Vec<(String, PathBuf)>>>,
     quick: Quick,
@@ -109,7 +110,7 @@ impl Bench {
             times: Times::default(),
         };
         let verdict = bench.import_and_run(&[])?;
-        bench.unchanged = match bench.worker.ask()? {
+        bench.unchanged = match bench.worker.request()? {
             Ok(Reply::Accepted { answers, .. }) => answers
                 .iter()
                 .filter_map(|a| a.value.parse().ok())
@@ -129,7 +130,7 @@ impl Bench {
             name.starts_with("meb_") || !self.tree.files.contains_key(path)
         };
         let called = self.called();
-        let mut targets: BTreeSet<PathBuf> = BTreeSet::new();
+        let mut targets: SortedSet<PathBuf> = SortedSet::new();
         for (file, includes) in &self.units {
             let dhelas = file.starts_with("Source/DHELAS");
             if dhelas && !called.contains(file) {
@@ -167,8 +168,8 @@ impl Bench {
     }
 
     /// Returns the files of Lorentz structures that the matrix element calls, directly or indirectly.
-    fn called(&self) -> BTreeSet<PathBuf> {
-        let mut called = BTreeSet::new();
+    fn called(&self) -> SortedSet<PathBuf> {
+        let mut called = SortedSet::new();
         let mut open = vec![self.element.file.clone()];
         let dhelas = self.tree.sources("Source/DHELAS");
         while let Some(file) = open.pop() {
@@ -190,7 +191,7 @@ impl Bench {
         let at = self.imported.path().join(file);
         std::fs::write(&at, &change.text).map_err(Error::io(&at))?;
         let start = Instant::now();
-        let reply = self.worker.ask();
+        let reply = self.worker.request();
         self.times.import += start.elapsed();
         let verdict = match reply? {
             Err(failure) => Ok(Verdict::new(
@@ -259,7 +260,7 @@ impl Bench {
 
     /// Imports and runs the unchanged directory.
     fn import_and_run(&mut self, changed: &[PathBuf]) -> Result<Verdict> {
-        match self.worker.ask()? {
+        match self.worker.request()? {
             Ok(Reply::Accepted { channels, answers }) => {
                 self.compile_and_run(changed, &channels, &answers)
             }
@@ -326,8 +327,8 @@ impl Bench {
         let [file] = changed else {
             return Ok(None);
         };
-        let is_it = |(unit, _): &(PathBuf, BTreeSet<PathBuf>)| unit == file;
-        let others = |(_, includes): &(PathBuf, BTreeSet<PathBuf>)| includes.contains(file);
+        let is_it = |(unit, _): &(PathBuf, SortedSet<PathBuf>)| unit == file;
+        let others = |(_, includes): &(PathBuf, SortedSet<PathBuf>)| includes.contains(file);
         let Some(number) = self.units.iter().position(is_it) else {
             return Ok(None);
         };
@@ -408,14 +409,14 @@ impl Bench {
     }
 
     fn run(&self, program: &Path, channels: &[(u32, u32)], answers: &[Answer]) -> Result<Verdict> {
-        let verdict = match self.ask(program, channels, &self.points)? {
+        let verdict = match self.evaluate(program, channels, &self.points)? {
             Ok(fortran) if fortran.len() == answers.len() => {
                 let measure = self.measure();
                 let verdict = measure.compare(answers, &fortran, &[]);
                 match verdict.outcome {
                     Outcome::Differs => {
                         let moved = moved(&self.points, MOVED, 0);
-                        let moved = self.ask(program, channels, &moved)?;
+                        let moved = self.evaluate(program, channels, &moved)?;
                         measure.compare(answers, &fortran, &moved.unwrap_or_default())
                     }
                     _ => verdict,
@@ -428,7 +429,7 @@ impl Bench {
     }
 
     /// Returns the answers of a program, or how it failed.
-    fn ask(
+    fn evaluate(
         &self,
         program: &Path,
         channels: &[(u32, u32)],

@@ -5,8 +5,9 @@ use super::judge::Times;
 use super::verdict::{Outcome, Verdict};
 use mebridge::{Error, Result};
 use mebridge_command::output;
+use mebridge_support::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write;
@@ -140,8 +141,8 @@ impl Log {
 
     /// Returns the numbers of changes by outcome, in total and for each file, and the times.
     pub fn summary(&self, times: Times, wall: Duration) -> String {
-        let mut files: BTreeMap<&str, BTreeMap<Outcome, usize>> = BTreeMap::new();
-        let mut all: BTreeMap<Outcome, usize> = BTreeMap::new();
+        let mut files: SortedMap<&str, SortedMap<Outcome, usize>> = SortedMap::new();
+        let mut all: SortedMap<Outcome, usize> = SortedMap::new();
         for entry in &self.entries {
             let file = files.entry(&entry.file).or_default();
             *file.entry(entry.outcome).or_default() += 1;
@@ -153,7 +154,7 @@ impl Log {
                 .chain(outcomes.iter().map(|o| name(*o).to_owned()))
                 .collect::<Vec<_>>(),
         ];
-        let counts = |counts: &BTreeMap<Outcome, usize>| -> Vec<String> {
+        let counts = |counts: &SortedMap<Outcome, usize>| -> Vec<String> {
             let count = |o: &Outcome| counts.get(o).copied().unwrap_or(0).to_string();
             outcomes.iter().map(count).collect()
         };

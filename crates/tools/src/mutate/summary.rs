@@ -4,7 +4,8 @@ use super::log::{Entry, name};
 use super::verdict::Outcome;
 use mebridge::{Error, Result};
 use mebridge_command::output::columns;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use mebridge_support::sorted::{SortedMap, SortedSet};
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ struct Row {
     changes: usize,
     /// Hashes of the changes, because two seeds may give the same change.
     different: HashSet<u64>,
-    outcomes: BTreeMap<Outcome, usize>,
+    outcomes: SortedMap<Outcome, usize>,
 }
 
 impl Row {
@@ -27,7 +28,7 @@ impl Row {
         *self.outcomes.entry(entry.outcome).or_default() += 1;
     }
 
-    fn cells(&self, directory: &str, outcomes: &BTreeSet<Outcome>) -> Vec<String> {
+    fn cells(&self, directory: &str, outcomes: &SortedSet<Outcome>) -> Vec<String> {
         let count = |outcome: &Outcome| self.outcomes.get(outcome).copied().unwrap_or(0);
         let numbers = [self.changes, self.different.len()].into_iter();
         std::iter::once(directory.to_owned())
@@ -42,7 +43,7 @@ impl Row {
 
 /// Returns the table of these logs. A truncated line is ignored.
 pub fn table(logs: &[PathBuf]) -> Result<String> {
-    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
+    let mut rows: SortedMap<String, Row> = SortedMap::new();
     let mut all = Row::default();
     for path in logs {
         let file = std::fs::File::open(path).map_err(Error::io(path))?;
@@ -55,7 +56,7 @@ pub fn table(logs: &[PathBuf]) -> Result<String> {
             all.add(&entry);
         }
     }
-    let outcomes: BTreeSet<Outcome> = all.outcomes.keys().copied().collect();
+    let outcomes: SortedSet<Outcome> = all.outcomes.keys().copied().collect();
     let head = ["directory", "changes", "different ones"].into_iter();
     let head = head.chain(outcomes.iter().map(|outcome| name(*outcome)));
     let mut cells: Vec<Vec<String>> = vec![head.map(str::to_owned).collect()];

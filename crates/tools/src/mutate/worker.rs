@@ -186,7 +186,7 @@ impl Worker {
     }
 
     /// Imports and evaluates the current contents of the directory.
-    pub fn ask(&mut self) -> Result<std::result::Result<Reply, Failure>> {
+    pub fn request(&mut self) -> Result<std::result::Result<Reply, Failure>> {
         let mut running = match self.running.take() {
             Some(running) => running,
             None => start(&self.task)?,

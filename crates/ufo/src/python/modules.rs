@@ -6,7 +6,8 @@
 
 use super::syntax::{ExpressionKind, PythonNode, PythonStatement, StatementKind, parse};
 use mebridge_support::files::regular;
-use std::collections::{BTreeMap, HashMap};
+use mebridge_support::sorted::SortedMap;
+use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -101,7 +102,7 @@ pub struct Object {
     /// The name of its class.
     pub class: &'static str,
     /// Its attributes.
-    pub attributes: BTreeMap<String, PythonValue>,
+    pub attributes: SortedMap<String, PythonValue>,
     /// File and line, for messages.
     pub place: String,
 }
@@ -504,7 +505,7 @@ impl Modules {
                     _ => return Err(fail("this cannot be called".into())),
                 };
                 let (class, names) = CLASSES[class];
-                let mut attributes = BTreeMap::new();
+                let mut attributes = SortedMap::new();
                 if positional.len() > names.len() {
                     return Err(fail(format!("{class} has too many arguments")));
                 }
@@ -526,7 +527,7 @@ impl Modules {
     fn object(
         &mut self,
         class: &'static str,
-        attributes: BTreeMap<String, PythonValue>,
+        attributes: SortedMap<String, PythonValue>,
         place: String,
     ) -> Fallible<PythonValue> {
         if self.objects.len() == MAX_OBJECTS {
@@ -554,7 +555,7 @@ impl Modules {
                 attributes.extend(value.map(|value| (name.to_owned(), value)));
             }
         }
-        for (name, value) in &mut attributes {
+        for (name, value) in attributes.iter_mut() {
             let fixed = matches!(
                 name.as_str(),
                 "spin" | "line" | "propagating" | "goldstoneboson"

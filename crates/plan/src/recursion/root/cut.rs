@@ -4,9 +4,9 @@ use super::whole;
 use crate::recursion::berends_giele::{BerendsGiele, CurrentId};
 use crate::recursion::diagrams::{Family, Forest, LineKind};
 use mebridge_process::{LinearMap, Term, TermSource};
+use mebridge_support::sorted::SortedMap;
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
-use std::collections::BTreeMap;
 
 /// The products of both sides, and the colour flows as sums of them.
 #[derive(Default)]
@@ -21,9 +21,9 @@ impl Products {
     pub(super) fn find(forest: &Forest, recursion: &BerendsGiele) -> Option<Products> {
         let mut found = Products::default();
         let mut numbers: HashMap<[CurrentId; 2], u32> = HashMap::default();
-        let mut flows: Vec<BTreeMap<u32, Complex64>> = Vec::new();
+        let mut flows: Vec<SortedMap<u32, Complex64>> = Vec::new();
         for flow in &recursion.flows {
-            let mut sum: BTreeMap<u32, Complex64> = BTreeMap::new();
+            let mut sum: SortedMap<u32, Complex64> = SortedMap::new();
             for product in flow {
                 let family = forest.interactions[product.interaction as usize].family;
                 let ([bare, tree], Family::Cut) = (&product.children[..], family) else {

@@ -10,9 +10,9 @@ use crate::recursion::vertices::{
 use mebridge_ops::Address;
 use mebridge_ops::opcode::{Mode, Opcode};
 use mebridge_process::{LinearMap, Quantity, Term, TermSource};
+use mebridge_support::sorted::SortedMap;
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
-use std::collections::BTreeMap;
 
 /// The products of spinors at the root, and the colour flows as sums of them.
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl Products {
         let mut roots = Products::default();
         let mut known = HashMap::default();
         for flow in &recursion.flows {
-            let mut sum: BTreeMap<u32, Complex64> = BTreeMap::new();
+            let mut sum: SortedMap<u32, Complex64> = SortedMap::new();
             for product in flow {
                 let family = forest.interactions[product.interaction as usize].family;
                 let [spinor, vector] = product.children[..] else {

@@ -29,7 +29,7 @@ const OTHERS: [(&[u8], &str, &str); 7] = [
 ];
 
 /// An input, and its first bytes.
-pub struct Unpacked {
+pub struct Decompressed {
     pub input: Box<dyn BufRead>,
     pub first: Vec<u8>,
     /// The same file, if it is not compressed, for random access.
@@ -37,7 +37,7 @@ pub struct Unpacked {
 }
 
 /// Opens a file, gzipped or not.
-pub fn open(path: &Path) -> Result<Unpacked> {
+pub fn open(path: &Path) -> Result<Decompressed> {
     let file = File::open(path).map_err(Error::io(path))?;
     let kind = file.metadata().map_err(Error::io(path))?;
     inputs::note(&kind);
@@ -60,7 +60,7 @@ pub fn from_input(
     input: Box<dyn BufRead>,
     mut file: Option<File>,
     path: &Path,
-) -> Result<Unpacked> {
+) -> Result<Decompressed> {
     let peek = |input| peek(input).map_err(|error| broken(path, error, "at its beginning"));
     let (mut first, mut input) = peek(input)?;
     if first.starts_with(GZIP) {
@@ -78,7 +78,7 @@ pub fn from_input(
         let what = format!("this is {name}, which is not read; unpack it ({cure})");
         return Err(wrong(path, &what));
     }
-    Ok(Unpacked { input, first, file })
+    Ok(Decompressed { input, first, file })
 }
 
 fn wrong(path: &Path, what: &str) -> Error {
@@ -145,13 +145,13 @@ mod tests {
     use flate2::write::GzEncoder;
     use std::io::Write;
 
-    fn packed(text: &[u8]) -> Vec<u8> {
+    fn compressed(text: &[u8]) -> Vec<u8> {
         let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
         packed.write_all(text).unwrap();
         packed.finish().unwrap()
     }
 
-    fn unpacked(bytes: Vec<u8>) -> Result<Vec<u8>> {
+    fn decompressed(bytes: Vec<u8>) -> Result<Vec<u8>> {
         let mut found = Vec::new();
         let mut input = from_input(Box::new(Cursor::new(bytes)), None, Path::new("f"))?.input;
         let read = input.read_to_end(&mut found);
@@ -161,28 +161,28 @@ mod tests {
 
     #[test]
     fn members_and_zeros_are_read() {
-        let (one, two) = (packed(b"one\n"), packed(b"two\n"));
+        let (one, two) = (compressed(b"one\n"), compressed(b"two\n"));
         let zeros = vec![0; 100_000];
         let both: &[u8] = b"one\ntwo\n";
-        assert_eq!(unpacked([&*one, &two].concat()).unwrap(), both);
+        assert_eq!(decompressed([&*one, &two].concat()).unwrap(), both);
         assert_eq!(
-            unpacked([&*one, &zeros, &two, &zeros].concat()).unwrap(),
+            decompressed([&*one, &zeros, &two, &zeros].concat()).unwrap(),
             both
         );
-        assert_eq!(unpacked(packed(b"")).unwrap(), b"");
-        assert_eq!(unpacked(both.to_vec()).unwrap(), both);
-        let says = |bytes: Vec<u8>| unpacked(bytes).unwrap_err().to_string();
-        assert!(says([&*one, b"rubbish, more than a header"].concat()).contains("are damaged"));
-        assert!(says([&one[..], &two[..two.len() - 9]].concat()).contains("it was cut off"));
-        assert!(says(packed(&one)).contains("compressed twice"));
+        assert_eq!(decompressed(compressed(b"")).unwrap(), b"");
+        assert_eq!(decompressed(both.to_vec()).unwrap(), both);
+        let message = |bytes: Vec<u8>| decompressed(bytes).unwrap_err().to_string();
+        assert!(message([&*one, b"rubbish, more than a header"].concat()).contains("are damaged"));
+        assert!(message([&one[..], &two[..two.len() - 9]].concat()).contains("it was cut off"));
+        assert!(message(compressed(&one)).contains("compressed twice"));
     }
 
     #[test]
     fn other_compression_is_named() {
         for (begin, name, cure) in OTHERS {
-            let says = unpacked([begin, b"9 and more"].concat()).unwrap_err();
+            let error = decompressed([begin, b"9 and more"].concat()).unwrap_err();
             let wanted = format!("f: this is {name}, which is not read; unpack it ({cure})");
-            assert_eq!(says.to_string(), wanted);
+            assert_eq!(error.to_string(), wanted);
         }
     }
 }

@@ -13,7 +13,7 @@ use super::parallel;
 use super::sums::is_usable;
 use super::workspace::Workspace;
 use mebridge_phasespace::{Layout, Rows};
-use std::collections::BTreeMap;
+use mebridge_support::sorted::SortedMap;
 use std::convert::Infallible;
 
 /// Maximum relative growth of the mean squared weight.
@@ -123,8 +123,8 @@ pub fn sources_to_keep(integrand: &Integrand, tried: &[&TrialPoints], threads: u
         let most = own.iter().map(|&i| tried[i].passed).max().unwrap_or(0);
         let enough = |i: &usize| tried[*i].passed >= FEW.min(most).max(1);
         let own: Vec<usize> = own.into_iter().filter(enough).collect();
-        let stay = Trial::new(integrand, group, &own, tried).stay();
-        stay.into_iter().map(|place| own[place] as u32).collect()
+        let kept = Trial::new(integrand, group, &own, tried).kept();
+        kept.into_iter().map(|place| own[place] as u32).collect()
     };
     let of_group = |group: usize| Ok::<Vec<u32>, Infallible>(of_group(group));
     let Ok(found) = parallel::collect(threads, integrand.groups.len(), of_group);
@@ -197,9 +197,9 @@ impl Trial {
     }
 
     /// Returns the indices of the sources to keep.
-    fn stay(&self) -> Vec<usize> {
+    fn kept(&self) -> Vec<usize> {
         let count = self.shares.len();
-        let mut stays = vec![true; count];
+        let mut keeps = vec![true; count];
         let mut left = count;
         let mut rest = vec![0.0; self.values.len()];
         for of in &self.of_sources {
@@ -208,7 +208,7 @@ impl Trial {
             }
         }
         let most = (1.0 + GROWTH) * self.values.iter().sum::<f64>();
-        let mut has: BTreeMap<&[usize], usize> = BTreeMap::new();
+        let mut has: SortedMap<&[usize], usize> = SortedMap::new();
         for peaks in self.peaks.iter().flatten() {
             *has.entry(peaks).or_default() += 1;
         }
@@ -233,7 +233,7 @@ impl Trial {
                 }
             }
             // NaN counts as too large.
-            if grown.is_nan() || grown > most || !self.others_peak(i, &has) {
+            if grown.is_nan() || grown > most || !self.others_have_its_peaks(i, &has) {
                 continue;
             }
             for peaks in &self.peaks[i] {
@@ -243,15 +243,15 @@ impl Trial {
             for (rest, own) in rest.iter_mut().zip(&self.of_sources[i]) {
                 *rest -= own;
             }
-            stays[i] = false;
+            keeps[i] = false;
             left -= 1;
         }
-        (0..count).filter(|&i| stays[i]).collect()
+        (0..count).filter(|&i| keeps[i]).collect()
     }
 
     /// Returns whether, for each diagram of this source, other sources have a diagram with all of its resonances or a
     /// subset of them.
-    fn others_peak(&self, i: usize, has: &BTreeMap<&[usize], usize>) -> bool {
+    fn others_have_its_peaks(&self, i: usize, has: &SortedMap<&[usize], usize>) -> bool {
         let own = |peaks: &[usize]| self.peaks[i].iter().filter(|own| *own == peaks).count();
         let within = |some: &[usize], of: &[usize]| some.iter().all(|one| of.contains(one));
         self.peaks[i].iter().all(|peaks| {
