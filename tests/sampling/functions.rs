@@ -113,7 +113,7 @@ fn events(
         dynamical,
         factor: 0.5,
         renormalisation: None,
-        factorisation: None,
+        factorisation: [None; 2],
     };
     let alpha_s = [20.0_f64, 200.0, 2000.0, 20_000.0].map(|scale| 1.0 / (3.0 + scale.ln()));
     let request = Request {
