@@ -111,7 +111,7 @@ pub struct Common {
 impl Common {
     /// Whether exchanged beams make no difference.
     fn has_like_beams(&self) -> bool {
-        let [first, second] = self.scale.factorisation.unwrap_or_default();
+        let [first, second] = self.scale.factorisation;
         self.beams[0].is_like(&self.beams[1]) && self.rapidity == 0.0 && first == second
     }
 
@@ -517,7 +517,7 @@ fn group_of(
         [true, true] => Beams::Neither,
     };
     let scale = Scale {
-        factorisation: (common.scale.factorisation).map(|of| of_legs.map(|beam| of[beam])),
+        factorisation: of_legs.map(|beam| common.scale.factorisation[beam]),
         ..common.scale
     };
     let exchanged: &[bool] = match orders {

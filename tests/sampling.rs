@@ -125,7 +125,7 @@ fn fixed(scale: f64) -> Scale {
         dynamical: Dynamical::PartonicEnergy,
         factor: 1.0,
         renormalisation: Some(scale),
-        factorisation: Some([scale; 2]),
+        factorisation: [Some(scale); 2],
     }
 }
 
@@ -399,22 +399,32 @@ fn antiprotons_have_antiparticles() {
 #[test]
 fn each_beam_has_its_scale() {
     let slope = |code: i32| if code > 0 { 0.14 } else { -0.12 };
-    let scales = [800.0, 15.0];
     let beam = hadron(slope);
-    let common = Common {
-        beams: [beam.clone(), beam],
-        scale: Scale {
-            factorisation: Some(scales),
-            ..fixed(200.0)
-        },
-        ..protons()
-    };
-    let of = |beam: usize, code: i32, x: f64| {
-        density(code, x) * (1.0 + slope(code) * (scales[beam] / 100.0f64).ln())
-    };
-    top_pairs_of_quarks(&common, 50.0, |_, x1, x2| {
-        of(0, 2, x1) * of(1, -2, x2) + of(0, -2, x1) * of(1, 2, x2)
-    });
+    // One of them may be the energy of the partons instead of fixed.
+    for scales in [
+        [Some(800.0), Some(15.0)],
+        [Some(800.0), None],
+        [None, Some(15.0)],
+    ] {
+        let common = Common {
+            beams: [beam.clone(), beam.clone()],
+            scale: Scale {
+                factor: 0.5,
+                factorisation: scales,
+                ..fixed(200.0)
+            },
+            ..protons()
+        };
+        let energy = common.energy;
+        top_pairs_of_quarks(&common, 50.0, |_, x1, x2| {
+            let own = 0.5 * energy * (x1 * x2).sqrt();
+            let of = |beam: usize, code: i32, x: f64| {
+                let scale = scales[beam].unwrap_or(own);
+                density(code, x) * (1.0 + slope(code) * (scale / 100.0).ln())
+            };
+            of(0, 2, x1) * of(1, -2, x2) + of(0, -2, x1) * of(1, 2, x2)
+        });
+    }
 }
 
 /// A gluon beam, on either side of a proton.

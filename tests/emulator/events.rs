@@ -252,7 +252,7 @@ fn common(protons: bool) -> Common {
             dynamical: Dynamical::HalfTransverseMass,
             factor: 1.0,
             renormalisation: None,
-            factorisation: None,
+            factorisation: [None; 2],
         },
         clustering: None,
     }

@@ -2,11 +2,12 @@
 
 use mebridge::Result;
 use mebridge::import::user_code::{
-    CUT, FortranNumber, FortranText, SCALE, UserCode, UserCodeContext, UserScale, common_blocks,
+    AddedCuts, CUT, FortranNumber, FortranText, PASSCUTS, SCALE, UserCode, UserCodeContext,
+    UserScale, added_to_cuts, common_blocks, statements_of_cuts,
 };
 use mebridge_support::sorted::{SortedMap, SortedSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A program around the statements of a function of two incoming and two outgoing legs.
 fn cut(body: &str) -> String {
@@ -25,10 +26,12 @@ fn compiled_with(text: &str, surroundings: &UserCodeContext) -> Result<UserCode>
         path: PathBuf::from("mine.f"),
         text: text.as_bytes().to_vec(),
         without: SortedSet::new(),
+        left_out: SortedSet::new(),
     };
     let [cuts, scales] =
         [CUT, SCALE].map(|name| text.to_uppercase().contains(&format!("FUNCTION {name}")));
     let scales = scales.then_some(UserScale::Function);
+    let cuts: &[&str] = if cuts { &[CUT] } else { &[] };
     UserCode::compile(&[file], cuts, scales, surroundings)
 }
 
@@ -439,7 +442,7 @@ fn what_is_not_run_is_refused_by_file_and_line() {
         + "      double precision function a2(p)\n      double precision p(0:3,4),a\n      a2=a(p)\n      end\n";
     let error = compiled(&text).unwrap_err().to_string();
     assert!(error.contains("A calls itself"), "{error}");
-    let error = UserCode::compile(&[], true, None, &surroundings()).unwrap_err();
+    let error = UserCode::compile(&[], &[CUT], None, &surroundings()).unwrap_err();
     assert!(
         error
             .to_string()
@@ -456,4 +459,204 @@ fn blocks_are_found_in_a_text() {
     );
     let found: Vec<&str> = found.iter().map(String::as_str).collect();
     assert_eq!(found, ["A", "B", "C"]);
+}
+
+/// A routine like MadEvent's, with a place `!N` for each kind of addition.
+const CUTS: &str = "      LOGICAL FUNCTION PASSCUTS(P, VECSIZE_USED)
+      IMPLICIT NONE
+      integer nexternal
+      parameter (nexternal=4)
+      REAL*8 P(0:3,nexternal)
+      integer VECSIZE_USED
+      integer i,j
+      logical cutsdone,cutspassed,notgood
+      common/to_cutsdone/cutsdone,cutspassed
+      real*8 tmp,pt,xetamin
+      external pt
+      common/to_min_max_cuts/xetamin
+!1
+      PASSCUTS=.TRUE.
+      IF (CUTSDONE) THEN
+         PASSCUTS=CUTSPASSED
+         RETURN
+      ENDIF
+!2
+      do i=3,nexternal
+         tmp=pt(p(0,i))
+         notgood=tmp.lt.1d-3
+         if (notgood) then
+            passcuts=.false.
+            return
+         endif
+      enddo
+      if (tmp.gt.1d9) goto 21
+!3
+      do i=3,nexternal
+         do j=0,3
+            if (p(j,i).gt.1d30) then
+               passcuts=.false.
+               return
+            endif
+         enddo
+      enddo
+ 21   continue
+      if (xetamin.gt.0d0) then
+         if (p(0,3).lt.1d-5) then
+            tmp=0d0
+         else
+            tmp=1d0
+         endif
+         if (tmp.lt.1d-5) goto 22
+      endif
+!4
+ 22   continue
+      CUTSPASSED=.TRUE.
+!5
+      RETURN
+      END
+";
+
+/// What is added to these cuts at some places, and a file with it.
+fn added(places: &[(u32, &str)], functions: &str) -> (String, Result<Option<AddedCuts>>) {
+    let text = CUTS.lines().map(|line| {
+        let place = line
+            .strip_prefix('!')
+            .and_then(|number| number.parse().ok());
+        let added = places.iter().filter(|(number, _)| Some(*number) == place);
+        let added: String = added.map(|(_, text)| *text).collect();
+        if place.is_some() {
+            added
+        } else {
+            format!("{line}\n")
+        }
+    });
+    let text = text.collect::<String>() + functions;
+    let path = Path::new("cuts.f");
+    let known = statements_of_cuts(path, CUTS.as_bytes());
+    let whole = known.concat();
+    let found = added_to_cuts(
+        path,
+        text.as_bytes(),
+        &|of| known.iter().any(|one| one == of),
+        &|of| of == whole,
+    );
+    (text, found)
+}
+
+fn passes_with(
+    places: &[(u32, &str)],
+    functions: &str,
+    pt: f64,
+) -> std::result::Result<bool, String> {
+    let (text, found) = added(places, functions);
+    let found = found.map_err(|error| error.to_string())?;
+    let AddedCuts { file, not_positive } = found.ok_or("changed")?;
+    let may_be_jumped_over = places.iter().any(|(place, _)| *place == 4);
+    let wanted = may_be_jumped_over.then(|| "XETAMIN".to_owned());
+    assert_eq!(not_positive, wanted.into_iter().collect());
+    assert_eq!(file.text, text.as_bytes());
+    let code = UserCode::compile(&[file], &[PASSCUTS], None, &surroundings());
+    let mut code = code.map_err(|error| error.to_string())?;
+    assert_eq!((code.cuts(), code.called()), (true, vec![PASSCUTS]));
+    code.settle([&point(30.0, 1.0), &point(40.0, 2.0)])?;
+    code.passes(&mut code.memory(), &code.kept(), &point(pt, 10.0), 0.0)
+}
+
+const ABOVE_50: &str = "      do i=3,4\n         if (pt(p(0,i)).lt.50d0) then\n            passcuts=.false.\n            \
+                        return\n         endif\n      enddo\n";
+
+#[test]
+fn statements_that_are_added_to_cuts_are_run() {
+    let own = "      double precision least\n      parameter (least=50d0)\n";
+    let by_function =
+        "      if (.not.above(p)) then\n         passcuts=.false.\n         return\n      endif\n";
+    let function = "      logical function above(q)\n      real*8 q(0:3,4),pt\n      above=pt(q(0,3)).ge.50d0\n      end\n";
+    for (places, functions) in [
+        (&[(2, ABOVE_50)][..], ""),
+        (&[(4, ABOVE_50)], ""),
+        // A block of statements of which MG5aMC writes each one, too.
+        (&[(1, own), (4, &*ABOVE_50.replace("50d0", "least"))], ""),
+        (&[(1, "      logical above\n"), (4, by_function)], function),
+        (
+            &[(
+                4,
+                "      if (pt(p(0,3)).gt.50d0) goto 77\n      passcuts=.false.\n      return\n 77   continue\n",
+            )],
+            "",
+        ),
+    ] {
+        let found = [49.0, 51.0].map(|pt| passes_with(places, functions, pt));
+        assert_eq!(found, [Ok(false), Ok(true)], "{places:?}");
+    }
+    // Nothing is added, or the routine is missing.
+    assert_eq!(passes_with(&[], "", 1.0), Ok(true));
+    let found = added_to_cuts(Path::new("cuts.f"), b"      end\n", &|_| true, &|_| true);
+    assert_eq!(found.unwrap(), None);
+}
+
+#[test]
+fn what_cannot_be_added_to_cuts_is_refused() {
+    for (place, text, wanted) in [
+        (2, "      passcuts=.true.\n", "changed"),
+        (2, "      if (p(0,3).gt.1d0) then\n", "changed"),
+        (
+            3,
+            ABOVE_50,
+            "cuts.f:27: it is added where MadEvent may jump over it, to the label 21",
+        ),
+        (5, ABOVE_50, "is added after MadEvent has passed the point"),
+        (
+            4,
+            "      if (tmp.gt.5d0) passcuts=.false.\n",
+            "TMP is set by MadEvent's statements of PASSCUTS",
+        ),
+        (
+            2,
+            "      tmp=1d0\n",
+            "TMP is changed, which MadEvent's statements of PASSCUTS use",
+        ),
+        (2, "      call sort(notgood)\n", "NOTGOOD is changed"),
+        (1, "      data tmp/1d0/\n", "TMP is declared, which"),
+        (1, "      save\n", "a SAVE of all variables"),
+        (1, "      include 'mine.inc'\n", "an INCLUDE of mine.inc"),
+        (
+            4,
+            "      if (pt(p(0,3)).gt.1d0) return\n",
+            "PASSCUTS returns .TRUE. from a statement that was added",
+        ),
+        (
+            4,
+            "      passcuts=pt(p(0,3)).lt.1d0\n",
+            "PASSCUTS is .FALSE. after the statements that were added",
+        ),
+        (
+            4,
+            "      if (i.gt.3) passcuts=.false.\n",
+            "I is set by MadEvent's statements",
+        ),
+        (2, "      cutsdone=.false.\n", "CUTSDONE is changed"),
+        (4, "      p(0,3)=1d0\n", "P is changed, which MadEvent uses"),
+        (4, "      goto 21\n", "there is no label 21"),
+    ] {
+        let error = passes_with(&[(place, text)], "", 60.0).unwrap_err();
+        assert!(error.contains(wanted), "{text}: {error}");
+    }
+    // A statement of MG5aMC is left out, or another one is in a block of it.
+    for (from, to) in [
+        ("      if (tmp.gt.1d9) goto 21\n", ""),
+        (
+            "         notgood=tmp.lt.1d-3\n",
+            "         notgood=tmp.lt.1d-3\n         tmp=2d0*tmp\n",
+        ),
+        ("1d-3", "2d-3"),
+    ] {
+        let text = CUTS.replace(from, to);
+        let known = statements_of_cuts(Path::new("cuts.f"), CUTS.as_bytes());
+        let is_known = |of: &[u8]| known.iter().any(|one| one == of);
+        let whole = known.concat();
+        let found = added_to_cuts(Path::new("cuts.f"), text.as_bytes(), &is_known, &|of| {
+            of == whole
+        });
+        assert_eq!(found.unwrap(), None, "{to}");
+    }
 }

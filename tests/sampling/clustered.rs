@@ -113,7 +113,7 @@ impl Run {
                 dynamical: Dynamical::HalfTransverseMass,
                 factor: 1.0,
                 renormalisation: fixed,
-                factorisation: fixed.map(|scale| [scale; 2]),
+                factorisation: [fixed; 2],
             },
             clustering,
         };

@@ -80,11 +80,12 @@ const ROUTINES: &str = "
       end
 ";
 
-fn code(cuts: bool, scales: Option<UserScale>) -> UserCode {
+fn code(cuts: &[&str], scales: Option<UserScale>) -> UserCode {
     let file = FortranText {
         path: "mine.f".into(),
         text: [FUNCTIONS, ROUTINES].concat().into_bytes(),
         without: SortedSet::new(),
+        left_out: SortedSet::new(),
     };
     let surroundings = UserCodeContext {
         legs: 5,
@@ -113,7 +114,7 @@ fn events(
         dynamical,
         factor: 0.5,
         renormalisation: None,
-        factorisation: None,
+        factorisation: [None; 2],
     };
     let alpha_s = [20.0_f64, 200.0, 2000.0, 20_000.0].map(|scale| 1.0 / (3.0 + scale.ln()));
     let request = Request {
@@ -139,7 +140,7 @@ fn events(
 /// Events are those of the same cut by a caller, with the same bits for any number of threads.
 #[test]
 fn a_cut_in_fortran_is_the_same_cut() {
-    let cut = vec![code(true, None)];
+    let cut = vec![code(&[CUT], None)];
     let fortran = |threads| events(Dynamical::HalfTransverseMass, cut.clone(), None, threads).1;
     let called = events(
         Dynamical::HalfTransverseMass,
@@ -159,7 +160,7 @@ fn a_cut_in_fortran_is_the_same_cut() {
 fn a_scale_in_fortran_is_the_same_scale() {
     let (made, _) = events(
         Dynamical::PartonicEnergy,
-        vec![code(false, Some(UserScale::Function))],
+        vec![code(&[], Some(UserScale::Function))],
         None,
         2,
     );
@@ -193,7 +194,7 @@ fn routines_give_both_scales() {
         let scales = UserScale::Routines { factorisation };
         let (made, _) = events(
             Dynamical::PartonicEnergy,
-            vec![code(false, Some(scales))],
+            vec![code(&[], Some(scales))],
             None,
             2,
         );
@@ -211,7 +212,7 @@ fn routines_give_both_scales() {
 
 #[test]
 fn functions_that_do_not_fit_are_refused() {
-    let both = code(true, Some(UserScale::Function));
+    let both = code(&[CUT], Some(UserScale::Function));
     assert!(both.cuts() && both.scales());
     assert_eq!(both.routines().collect::<Vec<_>>(), [CUT, SCALE]);
     let text = serde_json::to_string(&both).expect("plain data");

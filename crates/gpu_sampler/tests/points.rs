@@ -246,7 +246,7 @@ fn scale(dynamical: Dynamical) -> Scale {
         dynamical,
         factor: 0.7,
         renormalisation: None,
-        factorisation: None,
+        factorisation: [None; 2],
     }
 }
 
@@ -746,7 +746,7 @@ fn partons_of_one_beam() {
             masses: vec![30.0, 30.0, 0.0],
             scale: Scale {
                 renormalisation: Some(91.188),
-                factorisation: Some([7.0, 8000.0]),
+                factorisation: [Some(7.0), None],
                 ..scale(Dynamical::PartonicEnergy)
             },
             incoming: [0.0; 2],

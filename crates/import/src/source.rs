@@ -8,6 +8,7 @@
 
 use super::dependencies::read_bounded;
 use mebridge_support::error::Result;
+use mebridge_support::sorted::SortedSet;
 use std::path::{Path, PathBuf};
 
 /// Text after this column is ignored.
@@ -56,6 +57,18 @@ impl SourceFile {
             text: reader.text,
             statements: reader.statements,
         }
+    }
+
+    /// The same without some statements, by their numbers.
+    #[must_use]
+    pub fn without(mut self, left_out: &SortedSet<usize>) -> SourceFile {
+        let mut number = 0..;
+        self.statements.retain(|_| {
+            !number
+                .next()
+                .is_some_and(|number| left_out.contains(&number))
+        });
+        self
     }
 
     /// Returns the number of statements.

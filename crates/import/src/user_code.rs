@@ -10,6 +10,7 @@
 //! Results must not depend on the order of points. Variables that live from call to call (SAVE, DATA, COMMON) start each
 //! call as the first call leaves them; it is an error if some call changes one and another reads it before it sets it.
 
+mod added;
 mod compile;
 mod declare;
 mod kinematics;
@@ -18,6 +19,7 @@ mod run;
 
 use crate::program_unit::{Library, units_of};
 use crate::source::SourceFile;
+pub use added::{AddedCuts, added_to_cuts, statements_of_cuts};
 use compile::Compiler;
 use kinematics::Kinematic;
 use mebridge_process::arith::Comparison;
@@ -35,6 +37,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub const CUT: &str = "DUMMY_CUTS";
 /// See [`CUT`].
 pub const SCALE: &str = "USER_DYNAMICAL_SCALE";
+/// The function of MadEvent's `cuts.f` to which users add cuts.
+pub const PASSCUTS: &str = "PASSCUTS";
 /// The routines of MadEvent's `setscales.f`, `(P, RSCALE)` and `(P, Q2FACT)`: the scale of renormalisation, and the
 /// squared ones of factorisation of both beams.
 pub const RENORMALISATION: &str = "SET_REN_SCALE";
@@ -71,6 +75,8 @@ pub struct FortranText {
     pub text: Vec<u8>,
     /// Names of routines that do not count, in upper case.
     pub without: SortedSet<String>,
+    /// Numbers of statements that do not count.
+    pub left_out: SortedSet<usize>,
 }
 
 /// What surrounds the functions of a directory.
@@ -91,8 +97,10 @@ pub struct UserCodeContext {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UserCode {
     units: Vec<Unit>,
-    /// Numbers of the units of the cut, of the scale, and of another one of factorisation, if these are to be run.
+    /// Numbers of the units of the cut, of what is added to MadEvent's cuts, of the scale, and of another one of
+    /// factorisation, if these are to be run.
     cut: Option<usize>,
+    added: Option<usize>,
     scale: Option<usize>,
     factorisation: Option<usize>,
     legs: usize,
@@ -254,14 +262,14 @@ pub struct ThreadMemory {
 pub struct Kept(Vec<AtomicU8>);
 
 impl UserCode {
-    /// Compiles the functions of some files for the matrix elements of a directory: [`CUT`] if `cuts`, and what gives
-    /// `scales`.
+    /// Compiles the functions of some files for the matrix elements of a directory: those of `cuts` ([`CUT`],
+    /// [`PASSCUTS`]), and what gives `scales`.
     ///
     /// # Errors
     /// A function is missing, or has a statement that cannot be run.
     pub fn compile(
         files: &[FortranText],
-        cuts: bool,
+        cuts: &[&str],
         scales: Option<UserScale>,
         surroundings: &UserCodeContext,
     ) -> Result<UserCode> {
@@ -269,9 +277,16 @@ impl UserCode {
         library.include_folders = surroundings.include_folders.clone();
         library.only_include_folders = true;
         for file in files {
-            let source = Rc::new(SourceFile::parse(&file.path, &file.text));
-            let units = units_of(&source).into_iter();
-            library.add_units(units.filter(|unit| !file.without.contains(&unit.name)));
+            let source = SourceFile::parse(&file.path, &file.text).without(&file.left_out);
+            let mut units = units_of(&Rc::new(source));
+            units.retain(|unit| !file.without.contains(&unit.name));
+            for unit in &mut units {
+                // Since 3.6 it has the size of a vector as another argument.
+                if unit.name == PASSCUTS {
+                    unit.arguments.truncate(1);
+                }
+            }
+            library.add_units(units);
         }
         let calls = calls(surroundings.legs);
         let calls = Rc::new(SourceFile::parse(Path::new(CALLS), calls.as_bytes()));
@@ -284,8 +299,8 @@ impl UserCode {
                 factorisation.then_some(OF_FACTORISATION),
             ],
         };
-        let cut = cuts.then_some(CUT);
-        Compiler::new(&library, surroundings).finish([cut, scale, factorisation])
+        let [cut, added] = [CUT, PASSCUTS].map(|name| cuts.contains(&name).then_some(name));
+        Compiler::new(&library, surroundings).finish([cut, added, scale, factorisation])
     }
 
     /// Names of the routines that are run, in upper case.
@@ -310,13 +325,14 @@ impl UserCode {
             name => name,
         });
         let factorisation = self.factorisation.map(|_| FACTORISATION);
-        let all = [self.cut.map(|_| CUT), scale, factorisation];
-        all.into_iter().flatten().collect()
+        let cuts = [self.cut.map(|_| CUT), self.added.map(|_| PASSCUTS)];
+        let all = cuts.into_iter().chain([scale, factorisation]);
+        all.flatten().collect()
     }
 
     /// Whether points are cut.
     pub fn cuts(&self) -> bool {
-        self.cut.is_some()
+        self.cut.is_some() || self.added.is_some()
     }
 
     /// Whether it gives a scale.
@@ -334,7 +350,7 @@ impl UserCode {
         let of = |point: &[[f64; 4]]| {
             let (mut memory, flags) = (self.memory(), self.kept());
             let mut run = FunctionCall::new(self, &mut memory, point, 0.0);
-            let units = [self.cut, self.scale, self.factorisation].into_iter();
+            let units = [self.cut, self.added, self.scale, self.factorisation].into_iter();
             for unit in units.flatten() {
                 run.entry(unit)?;
             }
@@ -389,11 +405,14 @@ impl UserCode {
         momenta: &[[f64; 4]],
         rapidity: f64,
     ) -> std::result::Result<bool, String> {
-        match self.call(self.cut, memory, kept, momenta, rapidity)? {
-            None => Ok(true),
-            Some(FortranNumber::Logical(passes)) => Ok(passes),
-            Some(other) => Err(format!("{CUT} is {other:?}")),
+        for unit in [self.cut, self.added] {
+            match self.call(unit, memory, kept, momenta, rapidity)? {
+                None | Some(FortranNumber::Logical(true)) => {}
+                Some(FortranNumber::Logical(false)) => return Ok(false),
+                Some(other) => return Err(format!("{CUT} is {other:?}")),
+            }
         }
+        Ok(true)
     }
 
     /// The scales of renormalisation and factorisation of a point, GeV, as for [`Self::passes`]; `None` without such
@@ -445,8 +464,23 @@ impl UserCode {
         let Some(unit) = unit else {
             return Ok(None);
         };
-        let found = FunctionCall::new(self, memory, momenta, rapidity).entry(unit)?;
+        let mut run = FunctionCall::new(self, memory, momenta, rapidity);
+        let found = run.entry(unit)?;
+        let returns = run.returns;
         self.restore(memory, kept)?;
+        // MadEvent would go on after the end of what is added, and not after a RETURN.
+        if self.added == Some(unit) && FortranNumber::Logical(returns) == found {
+            return Err(match returns {
+                true => format!(
+                    "{PASSCUTS} returns .TRUE. from a statement that was added, which leaves out MadEvent's cuts after it: \
+                     leave this RETURN out"
+                ),
+                false => format!(
+                    "{PASSCUTS} is .FALSE. after the statements that were added, and MadEvent goes on: RETURN after \
+                     PASSCUTS=.FALSE."
+                ),
+            });
+        }
         Ok(Some(found))
     }
 

@@ -33,9 +33,9 @@ pub struct Scale {
     /// The renormalisation scale, GeV, if it is fixed.
     #[serde(default)]
     pub renormalisation: Option<f64>,
-    /// The factorisation scales of both beams, GeV, if they are fixed.
+    /// The factorisation scale of each beam, GeV, if it is fixed.
     #[serde(default)]
-    pub factorisation: Option<[f64; 2]>,
+    pub factorisation: [Option<f64>; 2],
 }
 
 /// Number of rows of scales.
@@ -67,11 +67,9 @@ impl Scale {
     }
 
     /// The fixed scales, in the order of the rows.
-    pub(crate) fn fixed(&self) -> [Option<f64>; ROWS] {
-        match self.factorisation {
-            Some([one, other]) => [self.renormalisation, Some(one), Some(other)],
-            None => [self.renormalisation, None, None],
-        }
+    pub fn fixed(&self) -> [Option<f64>; ROWS] {
+        let [one, other] = self.factorisation;
+        [self.renormalisation, one, other]
     }
 }
 

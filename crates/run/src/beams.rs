@@ -107,7 +107,7 @@ impl Beams {
 
     /// Returns whether no scale of a run card depends on the momenta.
     fn scales_are_fixed(&self, card: &RunCard) -> bool {
-        let factorisation = self.resting() || scale::factorisation_is_fixed(card);
+        let factorisation = self.resting() || scale::factorisation_is_fixed(card) == [true; 2];
         card.flag("fixed_ren_scale") && factorisation
     }
 
@@ -253,12 +253,7 @@ impl Beams {
                 return Err(card.refused(what, &cure));
             }
         }
-        // That of a beam without densities does not matter.
-        let differ = card.flag("fixed_fac_scale1") != card.flag("fixed_fac_scale2");
-        match differ && self.lpp.iter().all(|lpp| *lpp != 0) {
-            false => Ok(()),
-            true => same("fixed_fac_scale"),
-        }
+        Ok(())
     }
 
     /// Returns whether scales are those of the user, where these come from `own`.
@@ -282,6 +277,25 @@ impl Beams {
             let what = "dynamical_scale_choice = -1 is by clustering, and setscales.f was changed";
             let cure = "set it to the choice for which the file was changed, or give --changed-files (changed_files=True) for \
                         scales by clustering";
+            return Err(card.refused(what.to_owned(), cure));
+        }
+        let [first, second] = scale::factorisation_is_fixed(card);
+        let clusters = choice == BY_CLUSTERING || card.integer("ickkw") == 1;
+        let of_user = matches!(
+            own,
+            Some(UserScale::Routines {
+                factorisation: true
+            })
+        );
+        if first != second && (clusters || of_user) && !self.resting() {
+            let what = match clusters {
+                true => {
+                    "the scale of one beam is fixed and that of the other one by clustering, for which MadEvent takes the \
+                     fixed one in some processes"
+                }
+                false => "the scale of one beam is fixed and that of the other one by setscales.f",
+            };
+            let cure = "give fixed_fac_scale1 and fixed_fac_scale2 the same value, or dynamical_scale_choice 1, 2, 3 or 4";
             return Err(card.refused(what.to_owned(), cure));
         }
         let is_known = choice == BY_CLUSTERING || scale::dynamical(choice).is_some();
@@ -786,7 +800,15 @@ mod tests {
             ),
             (
                 &[("fixed_fac_scale1", "T")],
-                "fixed_fac_scale1 and fixed_fac_scale2 are not the same; give both",
+                "the scale of one beam is fixed and that of the other one by clustering",
+            ),
+            (
+                &[
+                    ("fixed_fac_scale2", "T"),
+                    ("dynamical_scale_choice", "3"),
+                    ("ickkw", "1"),
+                ],
+                "the scale of one beam is fixed",
             ),
         ] {
             let error = Beams::from_run_card(&card(values), &LABELS, None)
@@ -799,7 +821,9 @@ mod tests {
         let fixed = [("dynamical_scale_choice", "0"), ("fixed_ren_scale", "T")];
         beams(&[&fixed[..], &[("fixed_fac_scale", "T")]].concat());
         beams(&[&fixed[..], &[("lpp1", "0"), ("lpp2", "0")]].concat());
+        beams(&[("dynamical_scale_choice", "3"), ("fixed_fac_scale1", "T")]);
         // That of a parton does not matter.
+        beams(&[("lpp1", "0"), ("lpp2", "0"), ("fixed_fac_scale1", "T")]);
         let parton = [("lpp1", "0"), ("fixed_fac_scale2", "T")];
         beams(&[&fixed[..], &parton].concat());
     }

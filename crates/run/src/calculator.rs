@@ -463,7 +463,7 @@ impl<'a> ThreadEvents<'a> {
             dynamical,
             factor: 1.0,
             renormalisation: None,
-            factorisation: None,
+            factorisation: [None; 2],
         };
         let mut found = Rows::new(ROWS, self.legs.len());
         scale.evaluate(Level::best(), most, &momenta, &mut found, 0);

@@ -92,7 +92,7 @@ impl Cards {
         let version = source.version();
         if (version.starts_with("2.") || version == UNKNOWN)
             && run_card.integer("ickkw") == 1
-            && scale::factorisation_is_fixed(&run_card)
+            && scale::factorisation_is_fixed(&run_card) == [true; 2]
         {
             return Err(Error::run_at(
                 run_card.source(),

@@ -216,11 +216,11 @@ mod tests {
         );
         assert_eq!(
             (found.renormalisation, found.factorisation),
-            (Some(7.0), Some([91.188; 2]))
+            (Some(7.0), [Some(91.188); 2])
         );
         assert_eq!(
             scale(&[("fixed_fac_scale1", "T")], true).factorisation,
-            None
+            [Some(91.188), None]
         );
     }
 

@@ -106,7 +106,7 @@ pub fn plan(
         dynamical: Dynamical::PartonicEnergy,
         factor: card.number("scalefact"),
         renormalisation: card.flag("fixed_ren_scale").then(|| card.number("scale")),
-        factorisation: Some([card.number("dsqrt_q2fact1"); 2]),
+        factorisation: [Some(card.number("dsqrt_q2fact1")); 2],
     };
     let requests = decays.iter().map(Decay::request).collect();
     Ok(Decays {

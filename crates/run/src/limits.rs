@@ -92,7 +92,8 @@ impl PhaseSpaceCheck<'_> {
         let cure = larger_masses(element.pdg(), floor, self.cuts);
         grid_range.check(partons, (lowest / self.energy).powi(2), &cure)?;
         let entries = ["dsqrt_q2fact1", "dsqrt_q2fact2"];
-        for (scale, entry) in self.scale.factorisation.iter().flatten().zip(entries) {
+        let fixed = self.scale.factorisation.iter().zip(entries);
+        for (scale, entry) in fixed.filter_map(|(scale, entry)| Some((scale.as_ref()?, entry))) {
             let entry = if self.cuts.is_some() { "scale" } else { entry };
             grid_range.check_scale(*scale, &format!("the scale of factorisation ({entry})"))?;
         }

@@ -20,7 +20,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The first line of a file.
-const BEGIN: &[u8] = b"mebridge plan 4\n";
+const BEGIN: &[u8] = b"mebridge plan 5\n";
 /// Size of a hash in bytes.
 const HASH: usize = 32;
 /// Largest size of a file; processes of the largest runs take a few hundred MB.

@@ -172,7 +172,7 @@ fn request(energy: f64, windows: Vec<Window>) -> Request {
         dynamical: Dynamical::PartonicEnergy,
         factor: 1.0,
         renormalisation: Some(91.188),
-        factorisation: Some([91.188; 2]),
+        factorisation: [Some(91.188); 2],
     };
     Request {
         backend: Some("cpu".to_owned()),

@@ -37,23 +37,27 @@ pub fn from_run_card(card: &RunCard, alone: bool) -> Scale {
         true => Dynamical::TransverseMass,
         false => Dynamical::HalfTransverseMass,
     };
-    let fixed = ["dsqrt_q2fact1", "dsqrt_q2fact2"].map(|name| card.number(name));
+    let [first, second] = factorisation_is_fixed(card);
+    let fixed = |is_fixed: bool, name: &str| is_fixed.then(|| card.number(name));
     Scale {
         dynamical: dynamical(card.integer("dynamical_scale_choice")).unwrap_or(otherwise),
         factor: card.number("scalefact"),
         renormalisation: card.flag("fixed_ren_scale").then(|| card.number("scale")),
-        factorisation: factorisation_is_fixed(card).then_some(fixed),
+        factorisation: [
+            fixed(first, "dsqrt_q2fact1"),
+            fixed(second, "dsqrt_q2fact2"),
+        ],
     }
 }
 
-/// Whether the scale of the densities of a run card is fixed. That of a beam which is a parton does not matter if the
-/// other one is none.
-pub fn factorisation_is_fixed(card: &RunCard) -> bool {
+/// Whether the scale of each beam's densities is fixed in a run card. That of a beam which is a parton does not matter
+/// if the other one is none.
+pub fn factorisation_is_fixed(card: &RunCard) -> [bool; 2] {
     let fixed = ["fixed_fac_scale1", "fixed_fac_scale2"].map(|name| card.flag(name));
     match ["lpp1", "lpp2"].map(|name| card.integer(name) == 0) {
-        [true, false] => fixed[1],
-        [false, true] => fixed[0],
-        _ => fixed == [true; 2],
+        [true, false] => [fixed[1]; 2],
+        [false, true] => [fixed[0]; 2],
+        _ => fixed,
     }
 }
 
@@ -103,6 +107,6 @@ pub fn stated(
         dynamical,
         factor,
         renormalisation: fixed,
-        factorisation: fixed.map(|fixed| [fixed; 2]),
+        factorisation: [fixed; 2],
     })
 }

@@ -8,11 +8,11 @@ use crate::output::{Directory, Output};
 use crate::run_card::value::Value;
 use crate::run_card::{RunCard, entries};
 use crate::source::Source;
-use crate::written::{SCALES, functions_file, functions_of_user, scales_of_user};
+use crate::written::{SCALES, cuts_of_user, functions_file, functions_of_user, scales_of_user};
 use mebridge::files::regular;
 use mebridge::import::user_code::{
-    CUT, FACTORISATION, FortranNumber, FortranText, RENORMALISATION, SCALE, UserCode,
-    UserCodeContext, UserScale, common_blocks,
+    AddedCuts, CUT, FACTORISATION, FortranNumber, FortranText, PASSCUTS, RENORMALISATION, SCALE,
+    UserCode, UserCodeContext, UserScale, common_blocks,
 };
 use mebridge::import::{fortran_of, routines_of};
 use mebridge::process::phase_space::PhaseSpace;
@@ -101,6 +101,11 @@ impl UserFunctions {
                 files.push(read(&output.path.join(SCALES))?);
             }
         }
+        if !changed_files && let Some((added, names)) = cuts_of_user(output)? {
+            check_jumps(&added, card)?;
+            own.extend(names);
+            files.push(added.file);
+        }
         if own.is_empty() {
             return Ok(None);
         }
@@ -147,8 +152,10 @@ impl UserFunctions {
                     let directory = &directories[place];
                     let parts = (directory, element);
                     let surroundings = surroundings(output, card, beams, parts, &blocks);
-                    let (cuts, scale) = (self.own.contains(CUT), self.scale());
-                    let mut code = UserCode::compile(&self.files, cuts, scale, &surroundings)?;
+                    let cuts = [CUT, PASSCUTS].into_iter();
+                    let cuts: Vec<_> = cuts.filter(|name| self.own.contains(*name)).collect();
+                    let scale = self.scale();
+                    let mut code = UserCode::compile(&self.files, &cuts, scale, &surroundings)?;
                     self.check_reached(&code)?;
                     if !beams.own_scale(card, scale) {
                         code = code.without_scale();
@@ -175,7 +182,7 @@ impl UserFunctions {
             None => Ok(()),
             Some(name) => Err(Error::run(
                 format!(
-                    "{name} is called by no function that is run here ({CUT}, {SCALE}, {RENORMALISATION}, {FACTORISATION}), and \
+                    "{name} is called by no function that is run here ({CUT}, {PASSCUTS}, {SCALE}, {RENORMALISATION}, {FACTORISATION}), and \
                      may replace a routine of MadEvent"
                 ),
                 "leave it out, or give --changed-files (changed_files=True) where neither cuts nor scales depend on it",
@@ -227,7 +234,27 @@ fn read(path: &Path) -> Result<FortranText> {
         path: path.to_owned(),
         text: regular::read(path, MAX_BYTES).map_err(Error::io(path))?,
         without: SortedSet::new(),
+        left_out: SortedSet::new(),
     })
+}
+
+/// Checks that MadEvent does not jump over what was added to its cuts.
+fn check_jumps(added: &AddedCuts, card: &RunCard) -> Result<()> {
+    let jumps = |name: &&String| {
+        let entry = entries::all().find(|(entry, _)| entry.eq_ignore_ascii_case(name));
+        !entry.is_some_and(|(entry, _)| matches!(card.value(entry), Value::Real(x) if *x <= 0.0))
+    };
+    match added.not_positive.iter().find(jumps) {
+        None => Ok(()),
+        Some(name) => {
+            let what = format!(
+                "with {} > 0 MadEvent may jump over the statements that were added to {PASSCUTS} in {}",
+                name.to_lowercase(),
+                added.file.path.display()
+            );
+            Err(card.refused(what, "put them before its cuts on xetamin and deltaeta"))
+        }
+    }
 }
 
 /// Checks that MG5aMC takes the routines of a file of `custom_fcts`, and returns their names.

@@ -4,7 +4,10 @@
 //! scale of the user, which the run would miss.
 
 use crate::output::{Output, REWRITE_OUTPUT, version_of_mg5};
-use mebridge::import::user_code::{CUT, FACTORISATION, RENORMALISATION, SCALE};
+use mebridge::import::user_code::{
+    AddedCuts, CUT, FACTORISATION, PASSCUTS, RENORMALISATION, SCALE, added_to_cuts,
+    statements_of_cuts,
+};
 use mebridge::import::{FortranRoutine, routines_of};
 use mebridge::{Error, Result};
 use mebridge_support::files::regular;
@@ -17,6 +20,9 @@ use std::path::{Path, PathBuf};
 /// repositories, with and without the plugin; versions in parentheses are known from a repository only, without an
 /// output. `mebridge-tools written` prints the lines for another version.
 const WRITTEN: &str = include_str!("written.txt");
+/// The statements of [`PASSCUTS`] in these versions, those of a block together: the first eight bytes of their SHA-256,
+/// one per line. `mebridge-tools written --cuts` prints them for another version.
+const STATEMENTS: &str = include_str!("statements.txt");
 /// Paths relative to an output, and to `Template/LO` of MG5aMC.
 pub const FILES: [&str; 11] = [
     "SubProcesses/cuts.f",
@@ -34,6 +40,8 @@ pub const FILES: [&str; 11] = [
 /// The file with the functions that users write, and the copy of it that MG5aMC keeps when it writes the functions of
 /// `custom_fcts` into it.
 pub const FUNCTIONS: &str = "SubProcesses/dummy_fct.f";
+/// The file with the cuts of MadEvent, to which users add statements.
+const CUTS: &str = "SubProcesses/cuts.f";
 /// The file with the scales of MadEvent, which users change in versions without user_dynamical_scale.
 pub const SCALES: &str = "SubProcesses/setscales.f";
 const FUNCTIONS_BEFORE: &str = "SubProcesses/dummy_fct.f.orig";
@@ -75,7 +83,11 @@ fn table(text: &str) -> Table<'_> {
 }
 
 fn digest(routine: &FortranRoutine) -> u64 {
-    let bytes: [u8; 32] = Sha256::digest(&routine.text).into();
+    digest_of(&routine.text)
+}
+
+fn digest_of(text: &[u8]) -> u64 {
+    let bytes: [u8; 32] = Sha256::digest(text).into();
     let first = bytes.first_chunk().expect("a hash has 32 bytes");
     u64::from_be_bytes(*first)
 }
@@ -106,6 +118,20 @@ pub fn rows(folder: &Path) -> Result<Vec<String>> {
     Ok(found)
 }
 
+/// Lines for the statements of [`PASSCUTS`] in the same.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn statement_rows(folder: &Path) -> Result<Vec<String>> {
+    let path = folder.join(CUTS);
+    let text = regular::read(&path, MAX_BYTES).map_err(Error::io(&path))?;
+    let statements = statements_of_cuts(&path, &text);
+    let rows = statements
+        .iter()
+        .map(|text| format!("{:016x}", digest_of(text)));
+    Ok(rows.collect::<SortedSet<_>>().into_iter().collect())
+}
+
 /// Differences between an output and the table.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Differences {
@@ -115,9 +141,14 @@ struct Differences {
     later: Vec<(PathBuf, Vec<String>)>,
 }
 
-/// Compares an output with the table. The files in directories of matrix elements are links, unless the user has
+/// Compares an output with the tables. The files in directories of matrix elements are links, unless the user has
 /// replaced them.
-fn differences(output: &Output, table: &Table, template: Option<&Path>) -> Differences {
+fn differences(
+    output: &Output,
+    table: &Table,
+    template: Option<&Path>,
+    added: &[String],
+) -> Differences {
     let (mut found, mut seen) = (Differences::default(), SortedSet::new());
     let version = output.version();
     for (name, written) in table {
@@ -157,7 +188,7 @@ fn differences(output: &Output, table: &Table, template: Option<&Path>) -> Diffe
                 }
                 continue;
             };
-            let runs = |routine: &str| file == own && is_run(name, routine, written);
+            let runs = |routine: &str| file == own && is_run(name, routine, written, added);
             let (changed, later) = written.compare(&routines_of(&file, &text), &template, &runs);
             for (names, of) in [(changed, &mut found.changed), (later, &mut found.later)] {
                 if !names.is_empty() {
@@ -216,12 +247,56 @@ fn of_user(output: &Output, file: &Path, listed: &str) -> Result<Vec<String>> {
     Ok(own.map(|routine| routine.name).collect())
 }
 
+/// The statements that a user has added to MadEvent's cuts, and the names of the routines that are the user's with
+/// these, in upper case; `None` if there are none, or MadEvent's own are changed.
+///
+/// # Errors
+/// The file cannot be read, or the statements cannot be run without MadEvent's.
+pub fn cuts_of_user(output: &Output) -> Result<Option<(AddedCuts, Vec<String>)>> {
+    let file = output.path.join(CUTS);
+    if !file.is_file() {
+        return Ok(None);
+    }
+    let own = of_user(output, &file, CUTS)?;
+    if !own.iter().any(|name| name == PASSCUTS) {
+        return Ok(None);
+    }
+    let text = regular::read(&file, MAX_BYTES).map_err(Error::io(&file))?;
+    let template = template(output).map(|folder| folder.join(CUTS));
+    let of_template = template.as_ref().map(|file| routines_in(file));
+    let template = template.and_then(|file| {
+        let text = regular::read(&file, MAX_BYTES).ok()?;
+        Some(statements_of_cuts(&file, &text))
+    });
+    let (of_template, template) = (
+        of_template.unwrap_or_default(),
+        template.unwrap_or_default(),
+    );
+    let known = digests(STATEMENTS);
+    let is_known =
+        |text: &[u8]| known.contains(&digest_of(text)) || template.iter().any(|of| of == text);
+    let table = table(WRITTEN);
+    let is_written = |text: &[u8]| {
+        let known = table[CUTS].routines.contains(&(PASSCUTS, digest_of(text)));
+        let same = |routine: &FortranRoutine| routine.name == PASSCUTS && routine.text == text;
+        known || of_template.iter().any(same)
+    };
+    let added = added_to_cuts(&file, &text, &is_known, &is_written)?;
+    Ok(added.map(|added| (added, own)))
+}
+
+fn digests(text: &str) -> SortedSet<u64> {
+    let rows = text.lines().map(|line| u64::from_str_radix(line, 16));
+    rows.flatten().collect()
+}
+
 /// Whether a routine of this file is run where it is the user's: one that MadEvent calls, or one that MG5aMC does not
-/// write, which is run if the former call it and refused otherwise.
-fn is_run(file: &str, name: &str, written: &Written) -> bool {
-    let called = match file {
-        FUNCTIONS => [CUT, SCALE],
-        SCALES => [RENORMALISATION, FACTORISATION],
+/// write, which is run if the former call it and refused otherwise. `added` are those of a user in [`CUTS`].
+fn is_run(file: &str, name: &str, written: &Written, added: &[String]) -> bool {
+    let called: &[&str] = match file {
+        CUTS if !added.is_empty() => &[PASSCUTS],
+        FUNCTIONS => &[CUT, SCALE],
+        SCALES => &[RENORMALISATION, FACTORISATION],
         _ => return false,
     };
     let is_known = written.routines.iter().any(|(known, _)| *known == name);
@@ -313,7 +388,8 @@ pub fn check(output: &Output) -> Result<Option<String>> {
     }
     let table = table(WRITTEN);
     let template = template(output);
-    let found = differences(output, &table, template.as_deref());
+    let added = cuts_of_user(output)?.map_or(Vec::new(), |(_, own)| own);
+    let found = differences(output, &table, template.as_deref(), &added);
     let version = output.version();
     let listed = |of: &[(PathBuf, Vec<String>)]| {
         let one = |(file, what): &(PathBuf, Vec<String>)| {
@@ -338,8 +414,9 @@ pub fn check(output: &Output) -> Result<Option<String>> {
                 output.path.display()
             ),
             format!(
-                "put the original back (a cut or a scale can be dummy_cuts or user_dynamical_scale of {FUNCTIONS}, and a cut a \
-                 function in Python: run.generate(cut=...)), {by_template}run MadEvent \
+                "put the original back (a cut or a scale can be dummy_cuts or user_dynamical_scale of {FUNCTIONS}, a cut also \
+                 statements added to {PASSCUTS} of cuts.f that leave all others as they are, or a function in Python: \
+                 run.generate(cut=...)), {by_template}run MadEvent \
                  (mebridge link), or give --changed-files (changed_files=True) where neither cuts nor scales depend on the \
                  change"
             ),
@@ -494,7 +571,7 @@ mod tests {
         fn differences(&self) -> [Vec<String>; 2] {
             let output = self.output();
             let template = template(&output);
-            let found = differences(&output, &table(&self.rows), template.as_deref());
+            let found = differences(&output, &table(&self.rows), template.as_deref(), &[]);
             [found.changed, found.later].map(|of| {
                 let one = |(file, what): (PathBuf, Vec<String>)| {
                     format!("{}: {}", file.display(), what.join("; "))

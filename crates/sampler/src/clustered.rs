@@ -105,12 +105,8 @@ fn lock(memories: &Memories) -> MutexGuard<'_, Vec<Vec<ClusteringCache>>> {
 impl Clusterings {
     /// Raises the scales by which partons are drawn to [`MIN_SCALE`], except for fixed scales.
     pub(crate) fn raise(&self, of: &Scale, scales: &mut Rows) {
-        let beams = of.factorisation.is_some();
-        for (row, fixed) in [of.renormalisation.is_some(), beams, beams]
-            .into_iter()
-            .enumerate()
-        {
-            if self.scaled && !fixed {
+        for (row, fixed) in of.fixed().iter().enumerate() {
+            if self.scaled && fixed.is_none() {
                 for scale in scales.row_mut(row) {
                     *scale = scale.max(MIN_SCALE);
                 }

@@ -102,7 +102,7 @@ impl Integrand {
         work: &mut Workspace,
     ) -> Result<(), Failure> {
         let passed = work.kept.len();
-        if self.has_densities() && group.scale.factorisation.is_none() {
+        if self.has_densities() && group.scale.factorisation.contains(&None) {
             self.look_up(group, passed, layout, work);
             for place in 0..passed {
                 let before = clustering.before[place];
@@ -146,7 +146,7 @@ impl Integrand {
         let (renormalisation, factorisation) = match of.scaled {
             true => (
                 group.scale.renormalisation.unwrap_or(0.0),
-                fixed.unwrap_or([0.0; 2]),
+                fixed.map(|scale| scale.unwrap_or(0.0)),
             ),
             false => {
                 let [own, first, second] = [0, 1, 2].map(|row| scales.row(row)[place]);
@@ -156,7 +156,7 @@ impl Integrand {
         InitialScales {
             renormalisation,
             factorisation,
-            fixed: fixed.is_some(),
+            fixed: !fixed.contains(&None),
             factor: group.scale.factor,
         }
     }

@@ -183,9 +183,12 @@ impl Integrand {
             });
         }
         if let Some(scales) = scales.filter(|_| functions.has_scale()) {
-            let beams = group.scale.factorisation.is_some();
-            let fixed = [group.scale.renormalisation.is_some(), beams, beams];
-            for (row, _) in fixed.iter().enumerate().filter(|(_, fixed)| !**fixed) {
+            let fixed = group.scale.fixed();
+            for (row, _) in fixed
+                .iter()
+                .enumerate()
+                .filter(|(_, fixed)| fixed.is_none())
+            {
                 for (scale, found) in work.scales.row_mut(row).iter_mut().zip(&scales) {
                     // The rows of both densities follow that of alpha_s.
                     let found = found[row.min(1)];

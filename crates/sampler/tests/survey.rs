@@ -125,7 +125,7 @@ fn integrand(diagrams: &[Diagram], windows: &[Window]) -> Integrand {
                 dynamical: Dynamical::HalfTransverseMass,
                 factor: 1.0,
                 renormalisation: Some(91.188),
-                factorisation: Some([91.188; 2]),
+                factorisation: [Some(91.188); 2],
             },
             clustering: None,
             legs: 5,

@@ -2,7 +2,7 @@
 
 use mebridge::Result;
 use mebridge_command::output;
-use mebridge_run::written::rows;
+use mebridge_run::written::{rows, statement_rows};
 use std::path::PathBuf;
 
 /// Print the routines of cuts and scales that a version of MG5aMC writes: lines of crates/run/src/written.txt
@@ -13,15 +13,23 @@ pub struct Options {
     folder: PathBuf,
     /// Version of that MG5aMC
     version: String,
+    /// Lines of crates/run/src/statements.txt instead: the statements of PASSCUTS
+    #[arg(long)]
+    cuts: bool,
 }
 
 impl Options {
     /// Prints the lines.
     pub fn run(self) -> Result<()> {
-        let lines = rows(&self.folder)?.into_iter();
-        let text: String = lines
-            .map(|line| format!("{line} {}\n", self.version))
-            .collect();
+        let line = |line: String| match self.cuts {
+            true => format!("{line}\n"),
+            false => format!("{line} {}\n", self.version),
+        };
+        let lines = match self.cuts {
+            true => statement_rows(&self.folder)?,
+            false => rows(&self.folder)?,
+        };
+        let text: String = lines.into_iter().map(line).collect();
         output::print(&text)
     }
 }

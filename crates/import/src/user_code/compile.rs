@@ -50,6 +50,7 @@ impl<'l> Compiler<'l> {
         let code = UserCode {
             units: Vec::new(),
             cut: None,
+            added: None,
             scale: None,
             factorisation: None,
             legs: surroundings.legs,
@@ -76,10 +77,13 @@ impl<'l> Compiler<'l> {
     /// Compiles the functions that MadEvent calls.
     pub(super) fn finish(
         mut self,
-        [cut, scale, factorisation]: [Option<&str>; 3],
+        [cut, added, scale, factorisation]: [Option<&str>; 4],
     ) -> Result<UserCode> {
         if let Some(name) = cut {
             self.code.cut = Some(self.entry(name, Kind::Logical)?);
+        }
+        if let Some(name) = added {
+            self.code.added = Some(self.entry(name, Kind::Logical)?);
         }
         if let Some(name) = scale {
             self.code.scale = Some(self.entry(name, Kind::Real)?);

@@ -25,6 +25,8 @@ pub(super) struct FunctionCall<'a> {
     rapidity: f64,
     /// Whether the message of an error has its place.
     is_placed: bool,
+    /// Whether the unit that ended last did so by a RETURN.
+    pub(super) returns: bool,
 }
 
 impl<'a> FunctionCall<'a> {
@@ -46,6 +48,7 @@ impl<'a> FunctionCall<'a> {
             memory,
             rapidity,
             is_placed: false,
+            returns: false,
         }
     }
 
@@ -64,10 +67,11 @@ impl<'a> FunctionCall<'a> {
         let unit = &self.code.units[number];
         let [first, end] = unit.locals.map(|place| place as usize);
         self.memory.regions[Region::Work as usize][first..end].fill(FortranNumber::Unset);
-        match self.steps(&unit.body)? {
+        self.returns = match self.steps(&unit.body)? {
             Ending::Goto(label) => return Err(format!("{}: there is no label {label}", unit.name)),
-            Ending::Next | Ending::Return | Ending::Exit | Ending::Cycle => {}
-        }
+            Ending::Return => true,
+            Ending::Next | Ending::Exit | Ending::Cycle => false,
+        };
         match unit.result {
             None => Ok(None),
             Some(result) => {

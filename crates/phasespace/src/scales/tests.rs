@@ -31,10 +31,11 @@ fn scales_of_points() {
         (Dynamical::PartonicEnergy, 40.0),
     ] {
         for (renormalisation, factorisation) in [
-            (None, None),
-            (Some(91.0), None),
-            (None, Some([10.0, 20.0])),
-            (Some(91.0), Some([10.0, 20.0])),
+            (None, [None; 2]),
+            (Some(91.0), [None; 2]),
+            (None, [Some(10.0), Some(20.0)]),
+            (None, [None, Some(20.0)]),
+            (Some(91.0), [Some(10.0), None]),
         ] {
             let scale = Scale {
                 dynamical,
@@ -47,7 +48,7 @@ fn scales_of_points() {
                 scale.evaluate(level, 6, &rows, &mut found, 1);
                 for point in 0..points {
                     let by_momenta = 0.5 * wanted * (1.0 + point as f64);
-                    let [one, other] = factorisation.unwrap_or([by_momenta; 2]);
+                    let [one, other] = factorisation.map(|fixed| fixed.unwrap_or(by_momenta));
                     let wanted = [0.0, renormalisation.unwrap_or(by_momenta), one, other];
                     for (row, wanted) in wanted.into_iter().enumerate() {
                         let found = found.row(row)[point];
@@ -67,7 +68,7 @@ fn what_is_no_number_stays_so() {
     let names = [
         r#"{"dynamical": "et", "factor": 1}"#,
         r#"{"dynamical": "ht", "factor": 1, "renormalisation": null}"#,
-        r#"{"dynamical": "ht/2", "factor": 1, "factorisation": null}"#,
+        r#"{"dynamical": "ht/2", "factor": 1, "factorisation": [null, null]}"#,
         r#"{"dynamical": "shat", "factor": 1}"#,
     ];
     for text in names {

@@ -62,7 +62,7 @@ fn the_energy_is_the_mass_and_so_is_the_scale() {
         dynamical: Dynamical::PartonicEnergy,
         factor: 1.0,
         renormalisation: None,
-        factorisation: Some([91.188; 2]),
+        factorisation: [Some(91.188); 2],
     };
     assert_eq!(
         (request.scale, request.widths, request.by_propagators),
@@ -80,7 +80,7 @@ fn the_energy_is_the_mass_and_so_is_the_scale() {
     let request = made("t > b w+", &changed).request;
     assert_eq!(
         (request.scale.factor, request.scale.factorisation),
-        (0.5, Some([33.0; 2]))
+        (0.5, [Some(33.0); 2])
     );
     assert_eq!((request.alpha_s.0[0], request.by_propagators), (86.5, true));
     assert!(close(request.alpha_s.1[0], 0.11894688276299113));

@@ -26,7 +26,7 @@ fn scale() -> Scale {
         dynamical: Dynamical::HalfTransverseMass,
         factor: 1.0,
         renormalisation: None,
-        factorisation: None,
+        factorisation: [None; 2],
     }
 }
 
@@ -148,16 +148,16 @@ fn scales_that_are_fixed_are_known() {
         factorisation,
         ..scale()
     };
-    assert_eq!(message(fixed(Some(91.0), Some([91.0; 2])), None), None);
-    let found = message(fixed(Some(2e3), None), None);
+    assert_eq!(message(fixed(Some(91.0), [Some(91.0); 2]), None), None);
+    let found = message(fixed(Some(2e3), [None; 2]), None);
     let wanted = "the scale of renormalisation (scale) is 2000 GeV, and the scales of alpha_s lie between 1 and 1000 GeV; take \
                   one of these";
     assert_eq!(found.as_deref(), Some(wanted));
-    let found = message(fixed(None, Some([91.0, 0.5])), None);
+    let found = message(fixed(None, [Some(91.0), Some(0.5)]), None);
     let wanted = "the scale of factorisation (dsqrt_q2fact2) is 0.5 GeV, and the densities of deep.dat lie between 1 and 10000 \
                   GeV; take one of these";
     assert_eq!(found.as_deref(), Some(wanted));
-    let found = message(fixed(None, Some([91.0, 0.5])), Some(&[])).unwrap();
+    let found = message(fixed(None, [Some(91.0), Some(0.5)]), Some(&[])).unwrap();
     assert!(
         found.starts_with("the scale of factorisation (scale) is 0.5 GeV"),
         "{found}"

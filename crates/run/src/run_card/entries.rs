@@ -56,7 +56,7 @@ pub const HONOURED: &[EntryRow] = rows! {
     lhaid: Set = "230000", "number, or name, of a set that lies below LHAPDF_DATA_PATH";
     ievo_eva: Whole = "0", "of pdlabel = eva; 0: bosons have virtualities up to the scale, 1: transverse momenta";
     sde_strategy: Whole = "1", "by what an event is of a channel, for the scale -1 and for $";
-    fixed_ren_scale fixed_fac_scale fixed_fac_scale1 fixed_fac_scale2: Flag = "False", "as there";
+    fixed_ren_scale fixed_fac_scale fixed_fac_scale1 fixed_fac_scale2: Flag = "False", "as there; of one beam alone with dynamical_scale_choice from 1 to 4, or 0";
     scale dsqrt_q2fact1 dsqrt_q2fact2: Real = "91.188", "GeV, where the scale is fixed";
     dynamical_scale_choice: Whole = "-1", "-1 (clustering to 2 -> 2), 1, 2, 3, 4, as there; 0: user_dynamical_scale, see custom_fcts";
     fixed_extra_scale: Flag = "False", "whether parameters that run (running.py of a model) have one scale, or alpha_s's";
@@ -143,7 +143,7 @@ pub const HONOURED: &[EntryRow] = rows! {
 pub const REFUSED: &[EntryRow] = rows! {
     gridrun: Flag = "False", "it is of a gridpack that MG5aMC made";
     boost_event: Text = "'False'", "MG5aMC 3.5.7 to 3.7.1 end with a TypeError at the documented form (lambda p: p.pid==25), so no events are known to compare with; boost events afterwards";
-    highestmult: Whole = "1", "it belongs to ickkw = 2";
+    highestmult: Whole = "1", "it belongs to ickkw = 2, which the card of MG5aMC does not accept (0 and 1 alone)";
     issgridfile: Text = "''", "Sudakov factors belong to ickkw = 2";
     fixed_couplings: Flag = "True", "couplings that depend on momenta are Fortran";
     evaorder: Whole = "0", "densities of weak bosons are those of MG5aMC 3.5.7, at leading order";

@@ -319,3 +319,77 @@ fn what_is_not_run_is_refused() {
             .is_none()
     );
 }
+
+/// The cuts of a version that is known by its template alone.
+const CUTS: &str = "      LOGICAL FUNCTION PASSCUTS(P)
+      IMPLICIT NONE
+      include 'nexternal.inc'
+      include 'run.inc'
+      REAL*8 P(0:3,nexternal),pt
+      integer i
+      PASSCUTS=.TRUE.
+      do i=3,nexternal
+         if (p(0,i).lt.0d0) then
+            passcuts=.false.
+            return
+         endif
+      enddo
+      if (xetamin.gt.0d0) then
+         if (p(0,3).gt.1d9) goto 21
+      endif
+ 21   continue
+      RETURN
+      END
+";
+const ADDED: &str = "      do i=3,nexternal
+         if (pt(p(0,i)).lt.ptj) then
+            passcuts=.false.
+            return
+         endif
+      enddo
+";
+
+#[test]
+fn statements_added_to_cuts_are_run() {
+    let sample = SampleOutput::new("");
+    let mg5 = sample.folder.path().join("mg5");
+    sample.write("MGMEVersion.txt", "9.9.9\n");
+    sample.write(
+        "Cards/me5_configuration.txt",
+        &format!("mg5_path = {}\n", mg5.display()),
+    );
+    sample.write("mg5/VERSION", "version = 9.9.9\n");
+    sample.write("mg5/Template/LO/SubProcesses/cuts.f", CUTS);
+    let with = |before: &str| CUTS.replacen(before, &format!("{ADDED}{before}"), 1);
+    for before in ["      do i=3,", "      if (xetamin", " 21   cont"] {
+        sample.write("SubProcesses/cuts.f", &with(before));
+        let code = sample.compiled("", "3").unwrap();
+        assert!(!passes(&code, 54.0) && passes(&code, 56.0), "{before}");
+        assert_eq!(described(&[code]), "; functions in Fortran: passcuts");
+        assert!(sample.find("", true).unwrap().is_none());
+        let entries = [("xetamin", "1")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let card = RunCard::from_entries(entries.to_vec(), "run_card.dat", &[]).unwrap();
+        let found = UserFunctions::find(&sample.source(), &card, false);
+        let wanted = "with xetamin > 0 MadEvent may jump over the statements that were added";
+        match before.starts_with(" 21") {
+            true => assert!(found.unwrap_err().to_string().contains(wanted)),
+            false => assert!(found.unwrap().is_some()),
+        }
+    }
+    // Both kinds of cuts.
+    let other = CUT_OF_TOPS.replace(".lt.ptj", ".gt.1d2");
+    sample.write("SubProcesses/dummy_fct.f", &[&other, HELPER].concat());
+    let code = sample.compiled("", "3").unwrap();
+    let found = [54.0, 56.0, 101.0].map(|pt| passes(&code, pt));
+    assert_eq!(found, [false, true, false]);
+    // One of MG5aMC's statements is changed as well.
+    sample.write("SubProcesses/dummy_fct.f", "");
+    let changed = with("      do i=3,").replace("lt.0d0", "lt.1d0");
+    sample.write("SubProcesses/cuts.f", &changed);
+    assert!(sample.find("", false).unwrap().is_none());
+    let error = written::check(&Output::find(sample.folder.path()).unwrap()).unwrap_err();
+    assert!(
+        error.to_string().contains("cuts.f (PASSCUTS, line 1)"),
+        "{error}"
+    );
+}
