@@ -42,7 +42,7 @@ fn main() -> Result<(), Failure> {
         dynamical: Dynamical::HalfTransverseMass,
         factor: 1.0,
         renormalisation: None,
-        factorisation: None,
+        factorisation: [None; 2],
     };
     let elements = processes.iter().map(&codes).map(|codes| ElementRequest {
         mirrored: either_beam && codes[0] != codes[1] && !densities.is_empty(),
