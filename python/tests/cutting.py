@@ -50,5 +50,5 @@ def with_package(momenta):
     """A cut that uses the package in a worker."""
     import mebridge
 
-    assert mebridge.__version__ and mebridge.Error
-    return mebridge.Process("g g > t t~").evaluate(momenta, alpha_s=0.1) > 0.0
+    assert mebridge.__version__ and issubclass(mebridge.Error, Exception)
+    return momenta[:, 0, 0] > 0.0

@@ -83,7 +83,7 @@ class Refusals(FolderHere):
             ("3 = lpp1\n0 = lpp2", "lpp1 = 3 and lpp2 = 0 cannot be honoured; one has to be 1"),
             ("mine = bias_module", "bias_module = mine cannot be honoured"),
             ("0 = dynamical_scale_choice", "dynamical_scale_choice = 0 cannot be honoured; set it to 1, 2, 3, 4 or -1"),
-            ("True = fixed_fac_scale1", "fixed_fac_scale1 and fixed_fac_scale2 are not the same; give both one value"),
+            ("True = fixed_fac_scale1", "the scale of one beam is fixed and that of the other one by clustering"),
             ("-30 = polbeam2\n0 = lpp1\n0 = lpp2", "polbeam2 = -30, .* take one, or set polbeam2 to 0"),
         ]
         for text, said in cases:
