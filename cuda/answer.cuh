@@ -52,20 +52,11 @@ extern "C" __global__ void MAX_THREADS(ANSWER_WARPS *LANES) answer(ARGUMENTS(Ans
                 if (HELICITY_SUM != POSITIVE) sizes += size_of(contribution);
             }
             if (HELICITY_SUM == POSITIVE) sizes = total;
-            Real random = random_number(a.random_helicity[e]), running = 0, of_chosen = 1;
-            int chosen = NONE;
-            // All of them, so that loads do not wait for comparisons.
-#pragma unroll 16
-            for (unsigned i = 0; i < c->helicity_count; i++) {
-                const Real contribution = contributions[(Size)i * padded + e];
-                running += size_of(contribution);
-                if (chosen < 0 && is_below(random, running, sizes)) {
-                    chosen = (int)c->helicities[i];
-                    of_chosen = contribution;
-                }
-            }
-            a.helicity[e] = chosen;
-            if (HELICITY_SUM == ABSOLUTE) total = with_sign(sizes, of_chosen);
+            auto size = [&](unsigned i) { return size_of(contributions[(Size)i * padded + e]); };
+            const int helicity = choose(random_number(a.random_helicity[e]), sizes, 0, c->helicity_count, size);
+            a.helicity[e] = helicity < 0 ? NONE : (int)c->helicities[helicity];
+            if (HELICITY_SUM == ABSOLUTE)
+                total = with_sign(sizes, helicity < 0 ? 1 : contributions[(Size)helicity * padded + e]);
             Real value = total * (Real)*a.normalization;
             if (a.channel) {
                 const Lane<LANES> m = {(Real *)of_block + lane};
@@ -79,20 +70,18 @@ extern "C" __global__ void MAX_THREADS(ANSWER_WARPS *LANES) answer(ARGUMENTS(Ans
             a.matrix_elements[e] = value;
             if (is_lost(value)) *a.lost = 0;
             const int config = a.config ? a.config[e] : NONE;
-            chosen = NONE;
+            int color = NONE;
             if (config >= 0) {
                 const Real *jamp2 = a.jamp2 + e;
-                unsigned begin = c->allowed[config], end = c->allowed[config + 1];
-                random = random_number(a.random_color[e]);
-                total = running = 0;
+                const unsigned begin = c->allowed[config], end = c->allowed[config + 1];
+                auto square = [&](unsigned i) { return jamp2[(Size)c->flows[i] * padded]; };
+                Real squares = 0;
 #pragma unroll 8
-                for (unsigned i = begin; i < end; i++) total += jamp2[(Size)c->flows[i] * padded];
-                for (unsigned i = begin; i < end && chosen < 0; i++) {
-                    running += jamp2[(Size)c->flows[i] * padded];
-                    if (is_below(random, running, total)) chosen = (int)c->flows[i];
-                }
+                for (unsigned i = begin; i < end; i++) squares += square(i);
+                const int flow = choose(random_number(a.random_color[e]), squares, begin, end, square);
+                if (flow >= 0) color = (int)c->flows[flow];
             }
-            a.color[e] = chosen;
+            a.color[e] = color;
         }
         __syncthreads();
     }

@@ -231,12 +231,28 @@ DEVICE Real size_of(Real contribution) {
     return HELICITY_SUM == POSITIVE ? contribution : magnitude(contribution);
 }
 
-// Whether a random number is below `running / sum`. Without a division where a product decides beyond its rounding: the
+// Whether a random number is below `running / sum`.
+CALLED bool is_below_quotient(Real random, Real running, Real sum) { return random < running / sum; }
+
+// The same, without a division where a product decides beyond its rounding, as in crates/engine/src/block/choice.rs: the
 // division would take most of the time of a choice.
 DEVICE bool is_below(Real random, Real running, Real sum) {
     const Real threshold = random * sum, margin = threshold * (sizeof(Real) == 8 ? Real(0x1p-50) : Real(0x1p-21));
     if (0 < threshold && magnitude(running - threshold) > margin) return threshold < running;
-    return random < running / sum;
+    return is_below_quotient(random, running, sum);
+}
+
+// The first number of these, `value(i)`, with which a random part of their sum is exceeded, or NONE. The others are added as
+// well, so that loads do not wait for comparisons.
+template <class Value> DEVICE int choose(Real random, Real sum, unsigned begin, unsigned end, Value value) {
+    Real running = 0;
+    int chosen = NONE;
+#pragma unroll 8
+    for (unsigned i = begin; i < end; i++) {
+        running += value(i);
+        if (chosen < 0 && is_below(random, running, sum)) chosen = (int)i;
+    }
+    return chosen;
 }
 
 // ---------------------------------------------------------------------------------------------

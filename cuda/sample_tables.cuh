@@ -50,20 +50,12 @@ extern "C" __global__ void answer_sample(ARGUMENTS(SampleArguments) a) {
             if (c->helicities[i] == (unsigned)fixed.row) of_row = contribution;
         }
         if (HELICITY_SUM == POSITIVE) sizes = total;
-        int chosen = NONE;
         if (a.helicity || HELICITY_SUM == ABSOLUTE) {
-            const Real random = sample_random(a.random_helicity, e);
-            Real running = 0, of_chosen = 1;
-            for (unsigned i = 0; i < c->helicity_count && chosen < 0; i++) {
-                const Real contribution = contributions[(Size)i * padded];
-                running += size_of(contribution);
-                if (is_below(random, running, sizes)) {
-                    chosen = (int)c->helicities[i];
-                    of_chosen = contribution;
-                }
-            }
-            put_helicity(a, e, fixed, chosen);
-            if (HELICITY_SUM == ABSOLUTE) total = with_sign(sizes, of_chosen);
+            auto size = [&](unsigned i) { return size_of(contributions[(Size)i * padded]); };
+            const int helicity = choose(sample_random(a.random_helicity, e), sizes, 0, c->helicity_count, size);
+            put_helicity(a, e, fixed, helicity < 0 ? NONE : (int)c->helicities[helicity]);
+            if (HELICITY_SUM == ABSOLUTE)
+                total = with_sign(sizes, helicity < 0 ? 1 : contributions[(Size)helicity * padded]);
         }
         put_matrix_element(a, e, bad, a.fixed_helicity ? of_row : total);
         if (!a.diagrams) continue;
@@ -78,7 +70,7 @@ extern "C" __global__ void answer_sample(ARGUMENTS(SampleArguments) a) {
         const bool finite = !bad && 0 < squares && squares - squares == 0;
         const Real random = sample_random(a.random_diagram, e);
         Real running = 0;
-        chosen = NONE;
+        int chosen = NONE;
         unsigned next = 0;
         for (unsigned i = 0; i < count; i++) {
             const unsigned diagram = process->drawn[2 * i];
@@ -102,15 +94,12 @@ extern "C" __global__ void answer_sample(ARGUMENTS(SampleArguments) a) {
         const unsigned begin = config < 0 ? 0 : c->allowed[config];
         const unsigned end = config < 0 ? c->flow_count : c->allowed[config + 1];
         auto flow = [&](unsigned i) { return config < 0 ? i : c->flows[i]; };
-        const Real random_color = sample_random(a.random_color, e);
-        total = running = 0;
-        chosen = NONE;
-        for (unsigned i = begin; i < end; i++) total += a.jamp2[(Size)flow(i) * padded + e];
-        for (unsigned i = begin; i < end && chosen < 0; i++) {
-            running += a.jamp2[(Size)flow(i) * padded + e];
-            if (is_below(random_color, running, total)) chosen = (int)flow(i);
-        }
-        put_color(a, e, chosen < 0 && begin < end ? (int)flow(begin) : chosen);
+        auto of_flow = [&](unsigned i) { return a.jamp2[(Size)flow(i) * padded + e]; };
+        Real of_flows = 0;
+        for (unsigned i = begin; i < end; i++) of_flows += of_flow(i);
+        const int place = choose(sample_random(a.random_color, e), of_flows, begin, end, of_flow);
+        // The first one if none is chosen.
+        put_color(a, e, begin < end ? (int)flow(place < 0 ? begin : place) : NONE);
         if (!a.leading_color) continue;
         Real leading = 0;
         for (unsigned i = 0; i < c->flow_count; i++)
