@@ -401,10 +401,8 @@ pub unsafe extern "C" fn mebridge_squared_(
             let count = 4 * entry.bridge.process().legs.len();
             // SAFETY: guaranteed by the caller; null is rejected.
             let momenta = unsafe { input(NAME, "momenta", momenta, count) }?;
-            let found = match entry.bridge.one_squared(momenta, g_s) {
-                Err(Error::NotFinite { why, .. }) => not_finite(&entry.bridge, &why),
-                found => found?,
-            };
+            let found = entry.bridge.one_squared(momenta, g_s);
+            let found = if_finite(found, &entry.bridge)?.unwrap_or(f64::NAN);
             // SAFETY: as above.
             unsafe { write(NAME, "squared", squared, found) }
         })
@@ -489,15 +487,12 @@ pub unsafe extern "C" fn mebridge_born_(
                 ));
             };
             born.count(goodhel, skip);
-            let (sums, evaluated) = match born.of_event(bridge, (momenta, g_s)) {
-                Err(Error::NotFinite { why, .. }) => {
-                    let none = not_finite(bridge, &why);
-                    for numbers in [amplitudes, amp2, jamp2, answer] {
-                        numbers.fill(none);
-                    }
-                    return Ok(());
+            let found = born.of_event(bridge, (momenta, g_s));
+            let Some((sums, evaluated)) = if_finite(found, bridge)? else {
+                for numbers in [amplitudes, amp2, jamp2, answer] {
+                    numbers.fill(f64::NAN);
                 }
-                found => found?,
+                return Ok(());
             };
             amp2.copy_from_slice(sums.amp2());
             for (to, from) in jamp2.iter_mut().zip(sums.jamp2()) {
@@ -565,24 +560,27 @@ pub unsafe extern "C" fn mebridge_link_(
             let legs = bridge.process().legs.len();
             // SAFETY: guaranteed by the caller; null is rejected.
             let momenta = unsafe { input(NAME, "momenta", momenta, 4 * legs) }?;
-            let found = match born.of_event(bridge, (momenta, g_s)) {
-                Err(Error::NotFinite { why, .. }) => not_finite(bridge, &why),
-                found => found?.0.link(number),
-            };
+            let found = born.of_event(bridge, (momenta, g_s));
+            let found = if_finite(found, bridge)?.map_or(f64::NAN, |(sums, _)| sums.link(number));
             // SAFETY: as above.
             unsafe { write(NAME, "linked", linked, found) }
         })
     });
 }
 
-/// Returns the |M|^2 of an event of aMC@NLO that is not finite, and prints the reason once. The Fortran does not stop there,
-/// and aMC@NLO leaves out contributions that are NaN; most such events fail its cuts anyway.
-fn not_finite(bridge: &Bridge, why: &str) -> f64 {
-    let process = &bridge.process().name;
-    say_once(format_args!(
-        "WARNING {process}: |M|^2 of an event is not finite: {why}; it is NaN, and aMC@NLO leaves it out"
-    ));
-    f64::NAN
+/// Returns what was found for an event of aMC@NLO, or prints once why its |M|^2 is not finite. The Fortran does not stop
+/// there, and aMC@NLO leaves out contributions that are NaN; most such events fail its cuts anyway.
+fn if_finite<T>(found: Result<T>, bridge: &Bridge) -> Result<Option<T>> {
+    match found {
+        Err(Error::NotFinite { why, .. }) => {
+            let process = &bridge.process().name;
+            say_once(format_args!(
+                "WARNING {process}: |M|^2 of an event is not finite: {why}; it is NaN, and aMC@NLO leaves it out"
+            ));
+            Ok(None)
+        }
+        found => found.map(Some),
+    }
 }
 
 fn no_born(name: &'static str) -> Error {

@@ -405,11 +405,11 @@ impl UserCode {
         momenta: &[[f64; 4]],
         rapidity: f64,
     ) -> std::result::Result<bool, String> {
-        for unit in [self.cut, self.added] {
+        for (name, unit) in [(CUT, self.cut), (PASSCUTS, self.added)] {
             match self.call(unit, memory, kept, momenta, rapidity)? {
                 None | Some(FortranNumber::Logical(true)) => {}
                 Some(FortranNumber::Logical(false)) => return Ok(false),
-                Some(other) => return Err(format!("{CUT} is {other:?}")),
+                Some(other) => return Err(format!("{name} is {other:?}")),
             }
         }
         Ok(true)

@@ -33,10 +33,18 @@ pub struct AddedCuts {
 /// Statements of a routine that belong together: one outside of blocks, or a block.
 #[derive(Debug)]
 struct StatementGroup {
-    statements: Range<usize>,
+    /// Number of the first one in the file.
+    first: usize,
+    statements: Vec<Statement>,
     text: Vec<u8>,
     is_added: bool,
     is_declaration: bool,
+}
+
+impl StatementGroup {
+    fn numbers(&self) -> Range<usize> {
+        self.first..self.first + self.statements.len()
+    }
 }
 
 /// Returns the texts of the statements of [`PASSCUTS`] in a file, those of a block together, in the form of
@@ -48,8 +56,8 @@ pub fn statements_of_cuts(path: &Path, bytes: &[u8]) -> Vec<Vec<u8>> {
     found.map(|group| group.text).collect()
 }
 
-/// Finds what a user has added to [`PASSCUTS`] in a file. `is_known` tells which statements MG5aMC writes, and `is_written` whether the routine without the others is
-/// one of MG5aMC; if it is not, there is no result.
+/// Finds what a user has added to [`PASSCUTS`] in a file. `is_known` tells which statements MG5aMC writes, and `is_written`
+/// whether the routine without the others is one of MG5aMC; if it is not, there is no result.
 ///
 /// # Errors
 /// The added statements cannot be run without the others.
@@ -88,9 +96,7 @@ pub fn added_to_cuts(
         path: path.to_owned(),
         text: bytes.to_vec(),
         without: SortedSet::new(),
-        left_out: left_out
-            .flat_map(|(_, group)| group.statements.clone())
-            .collect(),
+        left_out: left_out.flat_map(|(_, group)| group.numbers()).collect(),
     };
     Ok(Some(AddedCuts { file, not_positive }))
 }
@@ -109,46 +115,44 @@ fn groups(
     is_known: &dyn Fn(&[u8]) -> bool,
 ) -> Vec<StatementGroup> {
     let mut found = Vec::new();
-    let (mut depth, mut text, mut from) = (0, Vec::new(), routine.start);
+    let (mut depth, mut text, mut statements) = (0, Vec::new(), Vec::new());
     for number in routine.clone() {
         if source.label(number) != 0 {
             text.extend(format!("{} ", source.label(number)).into_bytes());
         }
         text.extend(source.text(number));
         text.push(b'\n');
-        if let Ok(statement) = statement::parse(source.text(number)) {
-            depth += nesting(&statement);
-        }
+        let statement = statement::parse(source.text(number)).unwrap_or_else(Statement::Other);
+        depth += nesting(&statement);
+        statements.push(statement);
         if depth <= 0 || number + 1 == routine.end {
             let text = std::mem::take(&mut text);
-            let is_plain = number == from;
+            let statements = std::mem::take(&mut statements);
             // The one of MG5aMC stands before the END.
             let returns = text.trim_ascii_end() == b"RETURN" && number + 2 < routine.end;
             found.push(StatementGroup {
-                statements: from..number + 1,
+                first: number + 1 - statements.len(),
                 is_added: returns || !is_known(&text),
-                is_declaration: is_plain && declares(source.text(number)),
+                is_declaration: matches!(&statements[..], [one] if declares(one, source.text(number))),
+                statements,
                 text,
             });
-            from = number + 1;
         }
     }
     found
 }
 
-/// Whether a statement declares something.
-fn declares(text: &[u8]) -> bool {
-    match statement::parse(text) {
-        Ok(
-            Statement::Implicit(_)
-            | Statement::Declare(..)
-            | Statement::Dimension(_)
-            | Statement::Parameter(_)
-            | Statement::Data(_)
-            | Statement::Common(_)
-            | Statement::Include(_)
-            | Statement::Save(_),
-        ) => true,
+/// Whether a statement with this text declares something.
+fn declares(statement: &Statement, text: &[u8]) -> bool {
+    match statement {
+        Statement::Implicit(_)
+        | Statement::Declare(..)
+        | Statement::Dimension(_)
+        | Statement::Parameter(_)
+        | Statement::Data(_)
+        | Statement::Common(_)
+        | Statement::Include(_)
+        | Statement::Save(_) => true,
         _ => text.starts_with(b"EXTERNAL") || text.starts_with(b"INTRINSIC"),
     }
 }
@@ -278,10 +282,6 @@ impl Names {
 /// Checks that what is added can be run without the other statements; see [`AddedCuts::not_positive`] for the result.
 fn check(source: &SourceFile, groups: &[StatementGroup]) -> Result<SortedSet<String>> {
     let fail = |number: usize, what: String| fault(&source.path, source.line(number), what);
-    let parsed = |number: usize| match statement::parse(source.text(number)) {
-        Ok(statement) => statement,
-        Err(what) => Statement::Other(what),
-    };
     let (mut own, mut own_declared, mut added) =
         (Names::default(), Names::default(), Names::default());
     for group in groups {
@@ -290,9 +290,7 @@ fn check(source: &SourceFile, groups: &[StatementGroup]) -> Result<SortedSet<Str
             (false, true) => &mut own_declared,
             (false, false) => &mut own,
         };
-        for number in group.statements.clone() {
-            names.statement(&parsed(number));
-        }
+        group.statements.iter().for_each(|one| names.statement(one));
     }
     let result = |name: &str| name == PASSCUTS || name == "P";
     let mut not_positive = SortedSet::new();
@@ -304,9 +302,10 @@ fn check(source: &SourceFile, groups: &[StatementGroup]) -> Result<SortedSet<Str
         .enumerate()
         .filter(|(_, group)| group.is_added)
     {
-        let first = group.statements.start;
+        let first = group.first;
         if group.is_declaration {
-            declaration(&parsed(first), &own, &own_declared).map_err(|what| fail(first, what))?;
+            declaration(&group.statements[0], &own, &own_declared)
+                .map_err(|what| fail(first, what))?;
             continue;
         }
         if done.is_some_and(|done| done < place) {
@@ -320,9 +319,9 @@ fn check(source: &SourceFile, groups: &[StatementGroup]) -> Result<SortedSet<Str
             );
             fail(first, what)
         })?);
-        for number in group.statements.clone() {
+        for (number, statement) in group.numbers().zip(&group.statements) {
             let mut names = Names::default();
-            names.statement(&parsed(number));
+            names.statement(statement);
             let set_by_own = |name: &&String| {
                 own.set.contains(*name) && !added.set.contains(*name) && !result(name)
             };
@@ -333,9 +332,8 @@ fn check(source: &SourceFile, groups: &[StatementGroup]) -> Result<SortedSet<Str
                 );
                 return Err(fail(number, what));
             }
-            let used_by_own = |name: &&String| {
-                own.contain(name) && !result(name) && !is_counter(source, groups, name)
-            };
+            let used_by_own =
+                |name: &&String| own.contain(name) && !result(name) && !is_counter(groups, name);
             if let Some(name) = names.set.iter().find(used_by_own) {
                 let what = format!(
                     "{name} is changed, which MadEvent's statements of {PASSCUTS} use: give it another name"
@@ -384,9 +382,9 @@ fn jumps_over(
     groups: &[StatementGroup],
     place: usize,
 ) -> std::result::Result<SortedSet<String>, u32> {
-    let goto = |number: usize| match statement::parse(source.text(number)) {
-        Ok(Statement::Goto(label)) => Some(label),
-        Ok(Statement::If(_, inner)) => match *inner {
+    let goto = |statement: &Statement| match statement {
+        Statement::Goto(label) => Some(*label),
+        Statement::If(_, inner) => match **inner {
             Statement::Goto(label) => Some(label),
             _ => None,
         },
@@ -397,19 +395,16 @@ fn jumps_over(
     let after: SortedSet<u32> = after
         .iter()
         .filter(own)
-        .flat_map(|group| group.statements.clone())
+        .flat_map(StatementGroup::numbers)
         .map(|number| source.label(number))
         .collect();
     let mut found = SortedSet::new();
     for group in before.iter().filter(own) {
-        let mut labels = group.statements.clone().filter_map(goto);
+        let mut labels = group.statements.iter().filter_map(goto);
         if let Some(label) = labels.find(|label| after.contains(label)) {
-            let first = statement::parse(source.text(group.statements.start));
-            let names = match &first {
+            let names = match &group.statements[0] {
                 // The condition of the whole block.
-                Ok(Statement::IfThen(condition)) if !has_branches(source, group) => {
-                    positive(condition)
-                }
+                Statement::IfThen(condition) if !has_branches(group) => positive(condition),
                 _ => None,
             };
             found.extend(names.ok_or(label)?);
@@ -419,14 +414,11 @@ fn jumps_over(
 }
 
 /// Whether an IF block has an ELSE of its own.
-fn has_branches(source: &SourceFile, group: &StatementGroup) -> bool {
+fn has_branches(group: &StatementGroup) -> bool {
     let mut depth = 0;
-    group.statements.clone().any(|number| {
-        let statement = statement::parse(source.text(number));
-        if let Ok(statement) = &statement {
-            depth += nesting(statement);
-        }
-        depth == 1 && matches!(statement, Ok(Statement::Else | Statement::ElseIf(_)))
+    group.statements.iter().any(|statement| {
+        depth += nesting(statement);
+        depth == 1 && matches!(statement, Statement::Else | Statement::ElseIf(_))
     })
 }
 
@@ -460,22 +452,19 @@ fn positive(condition: &FortranExpr) -> Option<Vec<String>> {
 }
 
 /// Whether a name counts loops of MG5aMC's statements, each of which sets it first.
-fn is_counter(source: &SourceFile, groups: &[StatementGroup], name: &str) -> bool {
+fn is_counter(groups: &[StatementGroup], name: &str) -> bool {
     let own = groups
         .iter()
         .filter(|group| !group.is_added && !group.is_declaration);
     own.into_iter().all(|group| {
-        let mut statements = group.statements.clone().map(|number| {
+        let mut statements = group.statements.iter().map(|statement| {
             let mut names = Names::default();
-            let statement = statement::parse(source.text(number));
-            if let Ok(statement) = &statement {
-                names.statement(statement);
-            }
+            names.statement(statement);
             (statement, names)
         });
         match statements.find(|(_, names)| names.contain(name)) {
             None => true,
-            Some((Ok(Statement::Do { variable, .. }), names)) => {
+            Some((Statement::Do { variable, .. }, names)) => {
                 variable == name && !names.read.contains(name)
             }
             Some(_) => false,
