@@ -281,22 +281,20 @@ EXECUTE(MinusConjugate) {
     r.put_four(op[1], MinusConjugate(m.four(op[0])));
 }
 
-#define DENSITY(KIND)                                                                               \
+#define DENSITY(KIND, NONE, READ, PUT)                                                              \
     EXECUTE(KIND) {                                                                                 \
-        Matrix sum = no_matrix();                                                                   \
-        auto t = op + 1, out = t + op[0];                                                      \
-        while (t < out) sum = term_##KIND(m.four(*t++), sum);                                       \
-        r.put_matrix(*out, sum);                                                                    \
+        auto sum = NONE;                                                                            \
+        auto t = op + 2, paired = t + op[0], out = paired + op[1];                                  \
+        if (t < paired) {                                                                           \
+            while (t < paired) sum = term_##KIND(m.READ(*t++), sum);                                \
+            sum = half_of(sum);                                                                        \
+        }                                                                                           \
+        while (t < out) sum = term_##KIND(m.READ(*t++), sum);                                       \
+        r.PUT(*out, sum);                                                                           \
     }
-DENSITY(DensitySpinor)
-DENSITY(DensityVector)
-
-EXECUTE(DensityScalar) {
-    Real sum = 0;
-    auto t = op + 1, out = t + op[0];
-    while (t < out) sum = term_DensityScalar(m.complex(*t++), sum);
-    r.put_real(*out, sum);
-}
+DENSITY(DensitySpinor, no_matrix(), four, put_matrix)
+DENSITY(DensityVector, no_matrix(), four, put_matrix)
+DENSITY(DensityScalar, Real(0), complex, put_real)
 
 EXECUTE(TraceSpinor) {
     r.put_real(op[2], TraceSpinor(m.matrix(op[0]), m.matrix(op[1])));

@@ -84,6 +84,14 @@ DEVICE Matrix no_matrix() {
     return m;
 }
 
+// Wavefunctions that are in no pair, and the mirrored ones, count half.
+DEVICE Matrix half_of(Matrix m) {
+    for (int i = 0; i < 10; i++) m.a[i] *= Real(0.5);
+    return m;
+}
+
+DEVICE Real half_of(Real sum) { return sum * Real(0.5); }
+
 DEVICE Real add_square(Cx z, Real sum) { return fused(z.im, z.im, fused(z.re, z.re, sum)); }
 
 DEVICE Matrix term_DensitySpinor(Four v, Matrix m) {

@@ -31,6 +31,11 @@ const FEWEST_WITH_BOSON: [[usize; 2]; 2] = [[1, 2], [6, 6]];
 /// g g 0.70, u u > e+ e- u u g 1.16, u u~ > t t~ g g g 2.6, u u~ > e+ e- d d~ g g 3.3, u u > e+ e- u u g g 8.4.)
 const STORED_CURRENTS: usize = 12_500;
 
+/// Amplitudes of a helicity from which on a GPU computes diagrams at half of the rate of few, because their wavefunctions do
+/// not stay in registers. (H200, double precision, TFLOP/s with channels: u u~ > z g g g 6.6 with 54 amplitudes,
+/// g g > z u u~ d d~ 3.6 with 204, u u~ > e+ e- d d~ g g 3.0 with 408.)
+const MANY_AMPLITUDES: usize = 150;
+
 /// Hardware properties on which plans depend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processor {
@@ -98,23 +103,35 @@ pub fn color_ordered_is_faster(process: &Process, processor: Processor) -> bool 
 /// times that of g g > t t~ t t~ in SMEFT.)
 ///
 /// On a GPU diagrams of up to some hundred amplitudes a helicity are code that keeps values in registers, and 3/4 of their
-/// cost compares with that of a recursion whose diagrams are cut, or that depends on chirality ([`STORED_CURRENTS`]).
+/// cost compares with that of a recursion whose diagrams are cut, or that depends on chirality ([`STORED_CURRENTS`]); with
+/// [`MANY_AMPLITUDES`] twice that.
 pub fn recursion_serves(recursion: &Plan, diagrams: &Count, processor: Processor) -> Serves {
     let has_amp2 = !recursion.channels().is_empty();
     let (counted, weighted) = (&recursion.count, recursion_cost(recursion, processor));
     let kind = recursion.operations().recursion;
     let cut = kind.is_some_and(|kind| kind.cut || kind.chiral);
+    let amplitudes = diagrams.amplitudes / recursion.helicities.len().max(1);
     let (twice, stored, (times, of)) = match processor {
         Processor::Core => (0, 0, (1, 1)),
+        Processor::Gpu { .. } if cut && amplitudes >= MANY_AMPLITUDES => {
+            (counted.squares, STORED_CURRENTS, (2, 3))
+        }
         Processor::Gpu { .. } if cut => (counted.squares, STORED_CURRENTS, (4, 3)),
         Processor::Gpu { .. } => (counted.squares, 0, (1, 1)),
     };
     let is_less = |cost: usize, listed: usize| times * (weighted(cost) + stored) < of * listed;
+    // Squares of diagrams with chirality are many small operations. (A core, 512z, speed with them over that of the
+    // diagrams, and ratio of costs: u c > u c e+ e- 0.92, 0.7; u u~ > e+ e- g 1.0, 0.7; g g > e+ e- u u~ 1.33, 0.6;
+    // u u~ > z g g g 1.7, 0.55; u u > e+ e- u u g 2.0, 0.47.)
+    let small = |cost: usize| match processor {
+        Processor::Core if kind.is_some_and(|kind| kind.chiral) => cost * 3 / 2,
+        _ => cost,
+    };
     Serves {
         without_channels: is_less(counted.cost(), diagrams.cost()),
         with_channels: has_amp2
             && is_less(
-                counted.cost_with_channels() + twice,
+                small(counted.cost_with_channels()) + twice,
                 diagrams.cost_with_channels(),
             ),
     }

@@ -203,15 +203,17 @@ fn two_quark_lines_agree_with_the_cpu() {
         let process = mebridge::generate(text).expect(text).remove(0);
         let points = Points::new(&process);
         let [mut cpu, mut on_gpu] = bridges(&gpu, &process, Precision::Double, false);
-        for nevt in [EVENTS, 1, EVENTS] {
-            let events = points.events(false).first(nevt);
-            let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
-            on_gpu.wait_for_compiler();
-            let by = worst(&a.matrix_elements, &b.matrix_elements);
-            println!("{text} {by:.1e} recursion {}", a.recursion);
-            assert!(by < 1e-12, "{text}: {by:e}");
-            assert_eq!((a.helicity, a.color), (b.helicity, b.color), "{text}");
-            assert_eq!((a.good, a.recursion), (b.good, cut), "{text}");
+        for channels in [false, true] {
+            for nevt in [EVENTS, 1, EVENTS] {
+                let events = points.events(channels).first(nevt);
+                let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
+                on_gpu.wait_for_compiler();
+                let by = worst(&a.matrix_elements, &b.matrix_elements);
+                println!("{text} {channels} {by:.1e} recursion {}", a.recursion);
+                assert!(by < 1e-12, "{text}: {by:e}");
+                assert_eq!((a.helicity, a.color), (b.helicity, b.color), "{text}");
+                assert_eq!((a.good, a.recursion), (b.good, cut), "{text}");
+            }
         }
         let kernels = on_gpu.kernels(false).expect("kernels").each;
         let of_helicity = kernels.iter().any(|kernel| kernel.name == "helicity");

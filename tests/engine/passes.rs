@@ -104,7 +104,7 @@ fn passes(process: &Process) -> Vec<(Pass, Count)> {
                 worst = worst.max((x - y).abs() / total);
             }
             let total: f64 = then.amp2.iter().sum();
-            // A recursion with vertices that depend on chirality has none.
+            // A recursion may have none.
             assert!([0, then.amp2.len()].contains(&now.amp2.len()));
             for (x, y) in now.amp2.iter().zip(&then.amp2) {
                 worst = worst.max((x - y).abs() / total);
@@ -268,6 +268,10 @@ fn no_pass_moves_the_answer_of_two_quark_lines() {
         let binding = Binding::new(&process.model, &process.model.default_card()).expect("binding");
         let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
         let plan = |pass| plan_after(pass, &process, &binding, &all).expect("plan");
+        for pass in [Pass::MemoryReuse, Pass::Tiling] {
+            let plan = plan(pass).expect(text);
+            assert!(!plan.channels().is_empty(), "{text} {pass:?}: AMP2");
+        }
         let listed = jamps(&process, &binding, plan(Pass::List).expect(text));
         let largest = listed.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
         for pass in [Pass::MemoryReuse, Pass::Tiling] {
@@ -276,6 +280,36 @@ fn no_pass_moves_the_answer_of_two_quark_lines() {
             for (a, b) in found.iter().zip(&listed) {
                 assert!((a - b).abs() < 1e-12 * largest, "{text} {pass:?}: {a} {b}");
             }
+        }
+    }
+}
+
+/// Vertices that depend on chirality: AMP2 need a cut with a side that has none of them, or a line of one chirality. Two
+/// bosons on a line may leave no such cut.
+#[test]
+fn amp2_with_chirality_are_those_of_the_diagrams() {
+    for (text, has_amp2) in [
+        ("u d~ > w+ g g", true),
+        ("u d~ > e+ ve g g", true),
+        ("u u~ > e+ e- g g", true),
+        ("u u~ > z g g", true),
+        ("g g > z u u~", true),
+        ("e+ e- > mu+ mu- a", true),
+        ("u d~ > t t~ w+ g", true),
+        ("u d~ > w+ s s~ g", true),
+        ("u s > w+ d s", true),
+        ("u u > w+ u d g", true),
+        ("u u~ > z z g", false),
+    ] {
+        println!("{text}");
+        let process = generate(text).expect(text).remove(0);
+        passes(&process);
+        let binding = Binding::new(&process.model, &process.model.default_card()).expect("binding");
+        let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
+        for pass in [Pass::MemoryReuse, Pass::Tiling] {
+            let plan = plan_after(pass, &process, &binding, &all).expect("plan");
+            let plan = plan.expect(text);
+            assert_eq!(!plan.channels().is_empty(), has_amp2, "{text} {pass:?}");
         }
     }
 }

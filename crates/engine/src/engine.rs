@@ -30,8 +30,8 @@ pub struct Engine<T: Real> {
     /// depend on G.
     pub(super) constants: Vec<(Address, f64)>,
     pub(super) polynomials: Vec<Polynomial<T>>,
-    /// Factors that are not constant.
-    pub(super) factors: Vec<Factor>,
+    /// Factors that are not constant: those of all calls, then those that only squared diagrams need.
+    pub(super) factors: [Vec<Factor>; 2],
     pub(super) jamp: JampSums<T>,
     /// Squared diagrams of a helicity, if they are computed from amplitudes.
     pub(super) amp2: ChannelSquares,
@@ -290,7 +290,7 @@ fn numbers<T: Real>(
     plan: &Plan,
     binding: &Binding,
     constants: &mut Vec<(Address, f64)>,
-) -> (Vec<Polynomial<T>>, Vec<Factor>) {
+) -> (Vec<Polynomial<T>>, [Vec<Factor>; 2]) {
     let mut keep = |address: Address, x: Complex64| {
         constants.extend([(address, x.re), (address + 1, x.im)]);
     };
@@ -310,8 +310,9 @@ fn numbers<T: Real>(
             Coupling::Formula => {}
         }
     }
-    let mut factors = Vec::new();
-    for factor in &plan.factors {
+    let mut factors = [Vec::new(), Vec::new()];
+    let without_squares = plan.quantities_without_squares().factors;
+    for (number, factor) in plan.factors.iter().enumerate() {
         let terms = factor.terms.iter();
         let terms = terms.map(|&(i, c)| match &binding.couplings[i as usize] {
             Coupling::Polynomial(coefficients) if coefficients.len() == 1 => {
@@ -321,7 +322,7 @@ fn numbers<T: Real>(
         });
         match (factor.propagator, terms.sum::<Option<Complex64>>()) {
             (None, Some(x)) => keep(factor.address, x),
-            _ => factors.push(factor.clone()),
+            _ => factors[usize::from(number >= without_squares)].push(factor.clone()),
         }
     }
     (polynomials, factors)

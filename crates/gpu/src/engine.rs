@@ -190,8 +190,9 @@ pub struct Engine {
     /// Number of JAMP2.
     color_flows: usize,
     levels: Vec<Vec<Launch>>,
-    /// Tables of the kernel that replaces these launches (`KernelSpec::levels`).
-    shared_levels: Option<Offset>,
+    /// Tables of the kernel that replaces these launches, for calls without and with channels or colours
+    /// ([`KernelSpec::levels_of`]).
+    shared_levels: [Option<Offset>; 2],
     squares: Vec<Vec<Launch>>,
     slots: Vec<Slot>,
     /// Colour sum by a library, if used.
@@ -361,8 +362,14 @@ impl Engine {
             ),
             spec => spec,
         };
-        let levels = spec.as_ref().and_then(|spec| spec.levels.as_ref());
-        let shared_levels = levels.map(|levels| arena.numbers(levels.tables.iter().copied()));
+        let mut tables_of = |levels: &Option<SharedLevels>| {
+            let levels = levels.as_ref()?;
+            Some(arena.numbers(levels.tables.iter().copied()))
+        };
+        let shared_levels = spec.as_ref().map_or([None; 2], |spec| {
+            let first = tables_of(&spec.levels);
+            [first, tables_of(&spec.levels_before_squares).or(first)]
+        });
         let uploaded = arena.upload(&Stream::new(driver)?)?;
         let groups = match in_loops {
             true => 1,
@@ -464,8 +471,13 @@ impl Engine {
         self.loops.is_none() || events <= BEFORE_LOOPS * gpu.processors as usize
     }
 
-    /// Returns the kernels of a helicity and of the levels, if these are what generated code consists of.
-    fn parts_of<'a>(&'a self, generated: Option<&'a [Function]>) -> PartKernels<'a> {
+    /// Returns the kernels of a helicity and of the levels, for calls without or with channels or colours, if these are
+    /// what generated code consists of.
+    fn parts_of<'a>(
+        &'a self,
+        generated: Option<&'a [Function]>,
+        channels: bool,
+    ) -> PartKernels<'a> {
         let (Some(spec), Some(functions)) = (&self.spec, generated) else {
             return PartKernels::default();
         };
@@ -473,7 +485,8 @@ impl Engine {
             helicity: functions
                 .first()
                 .filter(|_| spec.part == GeneratedPart::Helicity),
-            levels: (spec.levels.as_ref().zip(self.shared_levels))
+            levels: (spec.levels_of(channels))
+                .zip(self.shared_levels[usize::from(channels)])
                 .zip(functions.last())
                 .map(|((levels, tables), function)| LevelsKernel {
                     function,

@@ -114,6 +114,8 @@ struct Placement {
     values: Vec<(Address, Value)>,
     /// Addresses in shared memory; other values are outside.
     inside: HashMap<Address, Address>,
+    /// Values that nothing reads.
+    unread: HashSet<Address>,
     /// Numbers per event in shared memory.
     vectors: u32,
     level_count: usize,
@@ -121,9 +123,9 @@ struct Placement {
 
 impl Placement {
     /// Assigns addresses in shared memory. `sums` tells whether values to which several levels add are there even if no
-    /// level reads them.
-    fn new(schedule: &LevelSchedule, sums: bool) -> Option<Placement> {
-        let values = values(schedule, sums)?;
+    /// level reads them, `squares` whether squared diagrams follow the levels.
+    fn new(schedule: &LevelSchedule, sums: bool, squares: bool) -> Option<Placement> {
+        let values = values(schedule, sums, squares)?;
         let level_count = 1 + values.iter().map(|(_, value)| value.last).max()?;
         let mut room = Room::default();
         let mut inside: HashMap<Address, Address> = HashMap::default();
@@ -136,7 +138,11 @@ impl Placement {
                 room.give(*inside.get(address)?, value.vectors);
             }
         }
+        let unread = values
+            .iter()
+            .filter(|(_, value)| !value.is_inside && !value.is_kept);
         Some(Placement {
+            unread: unread.map(|(address, _)| *address).collect(),
             values,
             inside,
             vectors: room.end,
@@ -160,10 +166,12 @@ impl Placement {
 
 impl SharedLevels {
     /// Returns the tables if launches are saved and enough events fit into the shared memory of a multiprocessor.
-    /// `warp` is the number of threads of a warp and of events in a block of the memory of events, and `shared_per_block`
+    /// `squares` tells whether squared diagrams are computed after the levels; what only these read is not computed for
+    /// calls without them. `warp` is the number of threads of a warp and of events in a block of the memory of events, and `shared_per_block`
     /// the bytes of shared memory that a block of threads may request.
     pub fn new(
         schedule: &LevelSchedule,
+        squares: bool,
         shared_per_block: usize,
         double: bool,
         warp: u32,
@@ -176,7 +184,7 @@ impl SharedLevels {
             return None;
         }
         // Sums that go on in shared memory wait less, but more events at a time gain more.
-        let placements = [true, false].map(|sums| Placement::new(schedule, sums));
+        let placements = [true, false].map(|sums| Placement::new(schedule, sums, squares));
         // As many events as the banks of shared memory serve at a time, or fewer.
         let most = if double { 16 } else { 32 }.min(warp);
         [most, most / 2].into_iter().find_map(|lanes| {
@@ -224,6 +232,9 @@ impl SharedLevels {
             for range in schedule.levels.get(level).into_iter().flatten() {
                 for operation in range.operations() {
                     let (numbers, accesses) = schedule.operation(operation)?;
+                    if placement.unread.contains(numbers.last()?) {
+                        continue;
+                    }
                     let mut form = placement.form(range.kind, (numbers, accesses))?;
                     let number = forms.binary_search(&form).or_else(|_| {
                         form.head.clear();
@@ -371,8 +382,8 @@ impl Value {
 }
 
 /// Returns the values that levels use, in the order of their addresses.
-fn values(schedule: &LevelSchedule, sums: bool) -> Option<Vec<(Address, Value)>> {
-    let afterwards = read_afterwards(schedule);
+fn values(schedule: &LevelSchedule, sums: bool, squares: bool) -> Option<Vec<(Address, Value)>> {
+    let afterwards = read_afterwards(schedule, squares);
     let mut values: HashMap<Address, Value> = HashMap::default();
     for (level, ranges) in schedule.levels.iter().enumerate() {
         for operation in ranges.iter().flat_map(|range| range.operations()) {
@@ -417,12 +428,12 @@ fn values(schedule: &LevelSchedule, sums: bool) -> Option<Vec<(Address, Value)>>
     Some(values)
 }
 
-/// Returns the addresses that are read after the levels.
-fn read_afterwards(schedule: &LevelSchedule) -> HashSet<Address> {
+/// Returns the addresses that are read after the levels, also by squared diagrams if `squares` is set.
+fn read_afterwards(schedule: &LevelSchedule, squares: bool) -> HashSet<Address> {
     let mut addresses: HashSet<Address> = schedule.waves.iter().flatten().copied().collect();
     let squares = match &schedule.squares {
-        Amp2Source::Totals { levels, .. } => levels.as_slice(),
-        Amp2Source::Amplitudes(_) => &[],
+        Amp2Source::Totals { levels, .. } if squares => levels.as_slice(),
+        _ => &[],
     };
     let later = squares.iter().flatten().chain(&schedule.amplitudes);
     for operation in later.flat_map(|range| range.operations()) {
@@ -459,16 +470,18 @@ mod tests {
     /// memory of events.
     #[test]
     fn operations_read_what_the_schedule_says() {
-        for (name, recursive, lanes, sums) in [
-            ("g g > t t~ g g", false, 16, true),
-            ("g g > t t~ g g", true, 8, true),
-            ("u u~ > e+ e- g g", false, 32, true),
-            ("u u > e+ e- u u g", true, 16, false),
-            ("u d~ > w+ g g g", false, 16, true),
-            ("h h > t t~ h", false, 8, true),
+        for (name, recursive, lanes, sums, squares) in [
+            ("g g > t t~ g g", false, 16, true, true),
+            ("g g > t t~ g g", true, 8, true, true),
+            ("g g > t t~ g g", true, 8, true, false),
+            ("u u~ > e+ e- g g", false, 32, true, true),
+            ("u u > e+ e- u u g", true, 16, false, true),
+            ("u u > e+ e- u u g", true, 16, true, false),
+            ("u d~ > w+ g g g", false, 16, true, true),
+            ("h h > t t~ h", false, 8, true, true),
         ] {
             let schedule = schedule(name, recursive);
-            let placement = Placement::new(&schedule, sums).expect("a placement");
+            let placement = Placement::new(&schedule, sums, squares).expect("a placement");
             let levels =
                 SharedLevels::with_lanes(&schedule, &placement, lanes, 32).expect("levels");
             let table = |start: u32| &levels.tables[start as usize..];
@@ -543,13 +556,14 @@ mod tests {
                     }
                 }
             }
-            let operations = schedule.levels.iter().flatten().map(|range| range.count);
-            assert_eq!(count, operations.sum::<u32>(), "{name}");
-            let written: HashSet<Address> = (schedule.levels.iter().flatten())
+            let results = (schedule.levels.iter().flatten())
                 .flat_map(|range| range.operations())
-                .filter_map(|operation| schedule.operation(operation)?.0.last().copied())
-                .collect();
-            let afterwards = read_afterwards(&schedule);
+                .filter_map(|operation| schedule.operation(operation)?.0.last().copied());
+            let unread = &placement.unread;
+            let read = results.clone().filter(|result| !unread.contains(result));
+            assert_eq!(count, read.count(), "{name}");
+            let written: HashSet<Address> = results.collect();
+            let afterwards = read_afterwards(&schedule, squares);
             let mut missing = afterwards
                 .intersection(&written)
                 .filter(|a| !outside.contains(a));

@@ -277,8 +277,8 @@ fn sums() -> Vec<Case> {
          put(m + 117, C(m + 64) * sum);"));
     cases.push(Case::sum("DotScalar0", DotScalar0, &[0, 8, 117], 2,
         "put(m + 117, DotScalar0(C(m), C(m + 8)));"));
-    cases.push(Case::sum("DensityScalar", DensityScalar, &[2, 0, 8, 117], 1,
-        "put(m + 117, term_DensityScalar(C(m + 8), term_DensityScalar(C(m), Real(0))));"));
+    cases.push(Case::sum("DensityScalar", DensityScalar, &[1, 1, 0, 8, 117], 1,
+        "put(m + 117, term_DensityScalar(C(m + 8), half_of(term_DensityScalar(C(m), Real(0)))));"));
     cases.push(Case::sum("TraceScalar", TraceScalar, &[85, 101, 117], 1,
         "put(m + 117, TraceScalar(m[85], m[101]));"));
     cases.push(Case::sum("Add", Add, &[2, 1, 0, 8, 16, 117], 8,
@@ -295,12 +295,12 @@ fn sums() -> Vec<Case> {
         "put(m + 117, DotSpinor0(F(m), F(m + 16))); put(m + 119, DotSpinor0(F(m + 8), F(m + 16)));"));
     for (name, opcode) in [("DensitySpinor", DensitySpinor), ("DensityVector", DensityVector)] {
         let body = format!(
-            "Matrix sum = term_{name}(F(m), no_matrix()); sum = term_{name}(F(m + 8), sum);
+            "Matrix sum = half_of(term_{name}(F(m), no_matrix())); sum = term_{name}(F(m + 8), sum);
              put(m + 117, term_{name}(F(m + 16), sum));"
         );
         // Spinors have six numbers in total.
         let numbers = if opcode == DensitySpinor { 6 } else { 10 };
-        cases.push(Case::sum(name, opcode, &[3, 0, 8, 16, 117], numbers, &body));
+        cases.push(Case::sum(name, opcode, &[1, 2, 0, 8, 16, 117], numbers, &body));
     }
     for (name, opcode) in [("TraceSpinor", TraceSpinor), ("TraceVector", TraceVector)] {
         let body = format!("put(m + 117, {name}(M(m + 85), M(m + 101)));");

@@ -249,18 +249,18 @@ macro_rules! for_each_opcode {
                 current: sums::conjugate::<V, true>;
             /// Hermitian matrix `sum of a_i a_j^*` over several spinors and their mirrored spinors, which are those
             /// with all helicities reversed (`crates/ops/src/kernels/density.rs`): `A_00`, `A_11`, then the complex
-            /// `A_01` and `A_02`, from which the other entries follow.
-            DensitySpinor = [COUNT, Repeat(&[0], &[Read(FOUR)]), Write(MATRIX)],
+            /// `A_01` and `A_02`, from which the other entries follow. Those of the first list count half.
+            DensitySpinor = [COUNT, COUNT, Repeat(&[0, 1], &[Read(FOUR)]), Write(MATRIX)],
                 multiply_adds: |r| 24 * r.waves,
                 current: density::of_spinors;
             /// Like [`Opcode::DensitySpinor`] for vectors, whose mirrored vectors are the conjugates, in the components
             /// `V0 + V3`, `V0 - V3`, `V1`, `V2`: half of the real symmetric matrix, its rows from the diagonal on.
-            DensityVector = [COUNT, Repeat(&[0], &[Read(FOUR)]), Write(MATRIX)],
+            DensityVector = [COUNT, COUNT, Repeat(&[0, 1], &[Read(FOUR)]), Write(MATRIX)],
                 multiply_adds: |r| 20 * r.waves,
                 current: density::of_vectors;
             /// Like [`Opcode::DensitySpinor`] for scalars: the sum of `|S|^2`.
-            DensityScalar = [COUNT, Repeat(&[0], &[Read(COMPLEX)]), Write(REAL)],
-                multiply_adds: |_| 2,
+            DensityScalar = [COUNT, COUNT, Repeat(&[0, 1], &[Read(COMPLEX)]), Write(REAL)],
+                multiply_adds: |r| 2 * r.numbers,
                 current: density::of_scalars;
             /// Sum of the squared moduli of products of two spinors, `sum over i, j of A_ij B_ij`, from their matrices.
             TraceSpinor = [Read(MATRIX), Read(MATRIX), Write(REAL)],

@@ -284,13 +284,18 @@ impl<'a> Compiler<'a> {
         self.wavefunctions.len() as u32 - 1
     }
 
+    /// The helicity of a leg in a configuration.
+    pub(super) fn helicity(&self, h: usize, leg: usize) -> i8 {
+        self.values[leg][self.helicity_indices[h][leg] as usize]
+    }
+
     /// The combination of helicities of a wavefunction after reversing all helicities of a configuration. `None` if
     /// this combination does not occur.
     pub(super) fn reversed(&self, line: &WavefunctionInstances, h: usize) -> Option<usize> {
         let mut instance = 0;
         for (leg, &stride) in line.strides.iter().enumerate().filter(|(_, s)| **s != 0) {
             let values = &self.values[leg];
-            let value = values[self.helicity_indices[h][leg] as usize];
+            let value = self.helicity(h, leg);
             instance += stride as usize * values.iter().position(|&v| v == -value)?;
         }
         (line.instances[instance] != NOWHERE).then_some(instance)

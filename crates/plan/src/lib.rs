@@ -150,6 +150,11 @@ static NO_OPERATIONS: Operations = Operations {
         amp2: Vec::new(),
         squares: Vec::new(),
         totals: Vec::new(),
+        without_squares: QuantityCounts {
+            momenta: 0,
+            propagators: 0,
+            factors: 0,
+        },
         denominator: Vec::new(),
         amp2_of_diagram: Vec::new(),
     },
@@ -187,6 +192,23 @@ impl Plan {
     #[inline]
     pub fn channels(&self) -> &ChannelPlan {
         &self.operations().channels
+    }
+
+    /// All momenta, propagators and factors.
+    pub fn quantities(&self) -> QuantityCounts {
+        QuantityCounts {
+            momenta: self.momenta.len(),
+            propagators: self.propagators.len(),
+            factors: self.factors.len(),
+        }
+    }
+
+    /// The momenta, propagators and factors that calls without squared diagrams need.
+    pub fn quantities_without_squares(&self) -> QuantityCounts {
+        match self.channels().squares.is_empty() {
+            true => self.quantities(),
+            false => self.channels().without_squares,
+        }
     }
 
     /// The good helicities (indices into [`Plan::helicities`]) in order of evaluation, in groups of one or two. For
@@ -301,6 +323,17 @@ pub struct Tile {
     pub currents: Vec<Batch>,
 }
 
+/// How many of the momenta, propagators and factors of a plan, from the first on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuantityCounts {
+    /// Momenta.
+    pub momenta: usize,
+    /// Propagators.
+    pub propagators: usize,
+    /// Factors.
+    pub factors: usize,
+}
+
 /// Data for multichannel weights and colour choices. AMP2 come either from the amplitudes of each helicity (`amp2`), or
 /// from separate operations (`squares`, `totals`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -311,6 +344,8 @@ pub struct ChannelPlan {
     pub squares: Vec<Batch>,
     /// Addresses of the AMP2 computed by `squares`.
     pub totals: Vec<Address>,
+    /// The first momenta, propagators and factors of the plan, without those that only `squares` read.
+    pub without_squares: QuantityCounts,
     /// For each configuration of this process, the index of its AMP2; their sum is the denominator of the channel
     /// weight.
     pub denominator: Vec<u32>,

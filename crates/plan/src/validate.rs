@@ -293,7 +293,12 @@ impl Plan {
         let tables_fit = channels.len() == sets.len()
             && channels.denominator == tables.denominator
             && channels.amp2_of_diagram == tables.amp2_of_diagram;
+        let (some, all) = (self.quantities_without_squares(), self.quantities());
+        let counts_fit = some.momenta <= all.momenta
+            && some.propagators <= all.propagators
+            && some.factors <= all.factors;
         one_way
+            && counts_fit
             && (tables_fit || channels.is_empty())
             && { amp2 }.all(square)
             && channels.totals.iter().all(|&at| self.holds(at, 1))

@@ -37,20 +37,40 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                 self.worker.bad = bad;
             }
             self.couplings(m, first, count);
-            for sum in &engine.momenta {
+            let first = engine.plan.quantities_without_squares();
+            for sum in &engine.momenta[..first.momenta] {
                 momentum(m, sum);
             }
             let crossed = engine.allowed == AllowedMomenta::Crossed;
             propagators::products(m, &engine.plan, crossed);
-            for propagator in &engine.plan.propagators {
+            for propagator in &engine.plan.propagators[..first.propagators] {
                 propagators::inverse(m, propagator);
             }
-            for f in &engine.factors {
+            for f in &engine.factors[0] {
                 factor(m, &engine.plan.couplings, f);
             }
             externals(m, engine);
         }
         Ok(())
+    }
+
+    /// Computes the momenta, propagators and factors that only squared diagrams need.
+    #[inline(always)]
+    pub(super) unsafe fn start_squares<V: Simd<Scalar = T>>(&self, m: Memory<V>) {
+        let engine = self.engine;
+        let first = engine.plan.quantities_without_squares();
+        // SAFETY: addresses from the plan lie within the worker's memory.
+        unsafe {
+            for sum in &engine.momenta[first.momenta..] {
+                momentum(m, sum);
+            }
+            for propagator in &engine.plan.propagators[first.propagators..] {
+                propagators::inverse(m, propagator);
+            }
+            for f in &engine.factors[1] {
+                factor(m, &engine.plan.couplings, f);
+            }
+        }
     }
 
     /// Evaluates couplings at each event's G.

@@ -451,20 +451,23 @@ impl Generator<'_> {
                 }
                 sum
             }
-            Opcode::DensitySpinor | Opcode::DensityVector => {
-                let mut sum = graph.literal(Type::Matrix, Expression::call("no_matrix", []));
-                for i in 0..count(0)? {
-                    let term = format!("term_{name}");
-                    sum = graph.call(Type::Matrix, term, &[value(1 + i)?, sum]);
+            Opcode::DensitySpinor | Opcode::DensityVector | Opcode::DensityScalar => {
+                let (class, zero) = match opcode {
+                    Opcode::DensityScalar => (Type::Real, Expression::Leaf("Real(0)".into())),
+                    _ => (Type::Matrix, Expression::call("no_matrix", [])),
+                };
+                let (single, paired) = (count(0)?, count(1)?);
+                let mut sum = graph.literal(class, zero);
+                for i in 0..single + paired {
+                    if i == single && single > 0 {
+                        sum = graph.call(class, "half_of", &[sum]);
+                    }
+                    sum = graph.call(class, format!("term_{name}"), &[value(2 + i)?, sum]);
                 }
-                Some(sum)
-            }
-            Opcode::DensityScalar => {
-                let mut sum = graph.literal(Type::Real, Expression::Leaf("Real(0)".into()));
-                for i in 0..count(0)? {
-                    sum = graph.call(Type::Real, "term_DensityScalar", &[value(1 + i)?, sum]);
-                }
-                Some(sum)
+                Some(match single > 0 && paired == 0 {
+                    true => graph.call(class, "half_of", &[sum]),
+                    false => sum,
+                })
             }
             Opcode::Dots => None,
             _ => {

@@ -136,8 +136,10 @@ fn of_plan(
     let helicity = KernelSpec::of_levels(process, plan, &tables, &color, generated, true, 64 << 10);
     for (name, spec) in [("whole", whole), ("helicity", helicity)] {
         let Some(spec) = spec else { continue };
-        let levels = spec.levels.as_ref();
-        units.extend(levels.map(|levels| ("levels".into(), generated.levels(levels, general))));
+        for squares in [false, true] {
+            let levels = spec.levels_of(squares);
+            units.extend(levels.map(|levels| ("levels".into(), generated.levels(levels, general))));
+        }
         for channels in [false, true] {
             let name = format!("{name}{}", if channels { ", channels" } else { "" });
             for (what, unit) in [

@@ -209,7 +209,7 @@ impl Engine {
         }
         slot.mark(profile, 1)?;
         let key = (count, channels, colors, all_amp2);
-        let parts = self.parts_of(parts.as_deref());
+        let parts = self.parts_of(parts.as_deref(), channels || colors);
         if let Some(functions) = whole {
             self.launch_generated(slot, &arrays, key, &functions)?;
         } else if self.graphs() && !slot.sizes.tuning() {

@@ -3,7 +3,7 @@
 use super::Options;
 use crate::codegen::Generator;
 use crate::helicity_split::HelicitySplit;
-use crate::level_schedule::LevelSchedule;
+use crate::level_schedule::{Amp2Source, LevelSchedule};
 use crate::shared_levels::SharedLevels;
 use crate::source::{self, CompilationUnit};
 use mebridge_plan::Plan;
@@ -66,6 +66,8 @@ pub(super) struct KernelSpec {
     pub(super) tables: LevelSchedule,
     /// One kernel for the levels of `tables`, if they fit and are not part of the code.
     pub(super) levels: Option<SharedLevels>,
+    /// The same for calls with squared diagrams, if these are computed separately.
+    pub(super) levels_before_squares: Option<SharedLevels>,
     pub(super) plan: Plan,
     pub(super) color_blocks: BlockDiagonal,
     /// The subsets, unless a thread computes all helicities.
@@ -121,6 +123,7 @@ impl KernelSpec {
             shape,
             tables: tables.clone(),
             levels: None,
+            levels_before_squares: None,
             plan: plan.clone(),
             color_blocks: color_blocks.clone(),
             subsets,
@@ -155,11 +158,23 @@ impl KernelSpec {
         has_helicities: bool,
         shared_per_block: usize,
     ) -> Option<KernelSpec> {
+        let make = |squares| {
+            let (double, lanes) = (shape.double, shape.lanes);
+            SharedLevels::new(tables, squares, shared_per_block, double, lanes)
+        };
+        let (levels, levels_before_squares) = match &tables.squares {
+            Amp2Source::Amplitudes(_) => (make(false), None),
+            Amp2Source::Totals { .. } => match make(true) {
+                Some(before_squares) => (make(false), Some(before_squares)),
+                None => (None, None),
+            },
+        };
         let mut spec = KernelSpec {
             part: GeneratedPart::Helicity,
             shape,
             tables: tables.clone(),
-            levels: SharedLevels::new(tables, shared_per_block, shape.double, shape.lanes),
+            levels,
+            levels_before_squares,
             plan: plan.clone(),
             color_blocks: color_blocks.clone(),
             subsets: None,
@@ -215,6 +230,14 @@ impl KernelSpec {
         })
     }
 
+    /// Returns the kernel for the levels of calls without or with channels or colours.
+    pub(super) fn levels_of(&self, channels: bool) -> Option<&SharedLevels> {
+        match &self.levels_before_squares {
+            Some(levels) if channels => Some(levels),
+            _ => self.levels.as_ref(),
+        }
+    }
+
     /// Returns all units for such calls: after `unit` that of the levels. Each has the bytes of dynamic shared memory that
     /// its kernels request.
     pub(super) fn units(
@@ -226,7 +249,7 @@ impl KernelSpec {
             GeneratedPart::Levels => Vec::new(),
             _ => vec![(self.unit(channels, clocks)?, 0)],
         };
-        units.extend(self.levels.as_ref().map(|levels| {
+        units.extend(self.levels_of(channels).map(|levels| {
             let unit = self.shape.levels(levels, &self.plan.operations().general);
             (unit, levels.bytes(self.shape.double))
         }));

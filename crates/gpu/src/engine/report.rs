@@ -61,7 +61,7 @@ impl Engine {
             }
             Ok(())
         };
-        let parts = self.parts_of(generated.as_deref());
+        let parts = self.parts_of(generated.as_deref(), channels);
         match parts.levels {
             Some(LevelsKernel {
                 function, levels, ..

@@ -188,7 +188,7 @@ impl Engine {
                 self.subsets_of_sample(slot, &mut arguments, functions)?
             }
             parts => {
-                let parts = self.parts_of(parts.map(|functions| &functions[..]));
+                let parts = self.parts_of(parts.map(|functions| &functions[..]), diagrams);
                 launch(&ends.load, by_event(count, BY_EVENT), &arguments)?;
                 let key = (count, diagrams, diagrams, false);
                 let ([contributions, jamp2, amp2], parts) = self.amplitudes(slot, key, parts)?;

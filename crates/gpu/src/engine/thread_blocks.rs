@@ -227,7 +227,7 @@ impl Engine {
             &[]
         };
         let mut executors: Vec<(&Function, Vec<u32>)> = Vec::new();
-        let parts = self.parts_of(generated);
+        let parts = self.parts_of(generated, sort.channels || sort.colors);
         let levels = match parts.levels {
             Some(_) => &[],
             None => &self.levels[..],

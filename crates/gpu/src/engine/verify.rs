@@ -37,8 +37,12 @@ impl Engine {
     /// Returns the number of the generated kernel for a call.
     pub(super) fn which(&self, channels: bool, colors: bool) -> Option<usize> {
         match self.generated_part() {
-            GeneratedPart::Levels => Some(0),
-            GeneratedPart::Helicity => Some(usize::from(colors)),
+            GeneratedPart::Levels => {
+                let spec = self.spec.as_ref()?;
+                let has_squares = spec.levels_before_squares.is_some();
+                Some(usize::from(has_squares && (channels || colors)))
+            }
+            GeneratedPart::Helicity => Some(usize::from(channels || colors)),
             GeneratedPart::Whole if colors && !channels => None,
             GeneratedPart::Whole => Some(usize::from(channels)),
         }

@@ -4,15 +4,19 @@
 //! `A_ij` is the sum of `a_i a_j^*`. Reversing all helicities turns `a` into the *mirrored* wavefunction, up to a
 //! phase: the conjugate of a vector, and `(a3, -a2, a1, -a0)^*` for a spinor `(a0, a1, a2, a3)`, for either direction
 //! of flow. (These are HELAS's conventions in the chiral representation; vertices that treat both chiralities equally
-//! preserve this.) If helicities come in pairs that are each other's reverse, only one of each pair is given, and the
-//! kernel adds the mirrored one. Few numbers of A are then independent:
+//! preserve this.) If `A` is equal to the matrix `A'` of the mirrored wavefunctions, `A` and `B` give the same sum as `A` and
+//! `(B + B')/2`, so that only matrices with this symmetry are needed, of which few numbers are independent:
 //!
 //! - for spinors `A_00 = A_33`, `A_11 = A_22`, `A_01 = -A_23` and `A_02 = A_13`, the others being 0: two real numbers,
 //!   then two complex ones;
 //! - for vectors a real symmetric matrix in the components `V0 + V3`, `V0 - V3`, `V1`, `V2` (half of A is stored): its
 //!   rows from the diagonal on. A boost along the beam scales these components, but does not introduce cancellations.
+//!
+//! Of two helicities that are each other's reverse only one is given, in the second list of a kernel, which adds the
+//! mirrored one. Wavefunctions in the first list are not in such a pair: they and their mirrored ones count half.
 
 use super::Memory;
+use super::sums::OperandReader;
 use mebridge_simd::{Cx, Simd};
 
 /// Real numbers in the matrix of a spinor.
@@ -20,73 +24,95 @@ const OF_SPINORS: usize = 6;
 /// Real numbers in the matrix of a vector.
 const OF_VECTORS: usize = 10;
 
-/// Matrices of spinors. Operands: number of spinors, the spinors, result.
-#[inline(always)]
-pub(super) unsafe fn of_spinors<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut rest = operands;
-    while let [count, next @ ..] = rest {
-        let (terms, next) = next.split_at(*count as usize);
-        // SAFETY: the caller guarantees valid addresses.
-        unsafe {
-            let zero = V::zero();
-            let (mut outer, mut inner) = (zero, zero);
-            let (mut x, mut y) = (Cx::new(zero, zero), Cx::new(zero, zero));
-            for &term in terms {
-                let [a, b, c, d] = m.four(term);
-                outer = add_square(d, add_square(a, outer));
-                inner = add_square(c, add_square(b, inner));
-                x = d.neg_conj_mul_add(c, b.conj_mul_add(a, x));
-                y = d.conj_mul_add(b, c.conj_mul_add(a, y));
-            }
-            put(m, next[0], [outer, inner, x.re, x.im, y.re, y.im]);
-        }
-        rest = &next[1..];
-    }
-}
-
-/// Matrices of vectors, with the same operands.
-#[inline(always)]
-pub(super) unsafe fn of_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut rest = operands;
-    while let [count, next @ ..] = rest {
-        let (terms, next) = next.split_at(*count as usize);
-        // SAFETY: the caller guarantees valid addresses.
-        unsafe {
-            let mut matrix = [V::zero(); OF_VECTORS];
-            for &term in terms {
-                let [e, x, y, z] = m.four(term);
-                let v = [e + z, e - z, x, y];
-                let mut at = 0;
-                for i in 0..4 {
-                    for j in i..4 {
-                        let sum = v[i].re.mul_add(v[j].re, matrix[at]);
-                        matrix[at] = v[i].im.mul_add(v[j].im, sum);
-                        at += 1;
+/// Defines a kernel that makes matrices. Operands: numbers of wavefunctions in both lists, the wavefunctions, result.
+macro_rules! matrices {
+    ($(#[$doc:meta])* $name:ident, $numbers:expr, $add:ident) => {
+        $(#[$doc])*
+        #[inline(always)]
+        pub(super) unsafe fn $name<V: Simd>(operands: &[u32], m: Memory<V>) {
+            let mut ops = OperandReader::new(operands);
+            while !ops.is_empty() {
+                let counts = ops.take(2);
+                let (single, paired) = ops.two(counts[0], counts[1]);
+                let result = ops.take(1)[0];
+                // SAFETY: the caller guarantees valid addresses.
+                unsafe {
+                    let mut matrix = [V::zero(); $numbers];
+                    for &term in single {
+                        matrix = $add(m, term, matrix);
                     }
+                    if !single.is_empty() {
+                        for number in &mut matrix {
+                            *number = *number * number.same(0.5);
+                        }
+                    }
+                    for &term in paired {
+                        matrix = $add(m, term, matrix);
+                    }
+                    put(m, result, matrix);
                 }
             }
-            put(m, next[0], matrix);
         }
-        rest = &next[1..];
-    }
+    };
 }
 
-/// Sums of squares of scalars. Operands: number of scalars, the scalars, result.
+matrices! {
+    /// Matrices of spinors.
+    of_spinors, OF_SPINORS, add_spinor
+}
+
+matrices! {
+    /// Matrices of vectors.
+    of_vectors, OF_VECTORS, add_vector
+}
+
+matrices! {
+    /// Sums of squares of scalars.
+    of_scalars, 1, add_scalar
+}
+
+/// Adds a spinor and the mirrored one.
 #[inline(always)]
-pub(super) unsafe fn of_scalars<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut rest = operands;
-    while let [count, next @ ..] = rest {
-        let (terms, next) = next.split_at(*count as usize);
-        // SAFETY: the caller guarantees valid addresses.
-        unsafe {
-            let mut sum = V::zero();
-            for &term in terms {
-                sum = add_square(m.complex(term), sum);
-            }
-            m.put_real(next[0], sum);
+unsafe fn add_spinor<V: Simd>(
+    m: Memory<V>,
+    term: u32,
+    [outer, inner, xre, xim, yre, yim]: [V; OF_SPINORS],
+) -> [V; OF_SPINORS] {
+    // SAFETY: the caller guarantees a valid address.
+    let [a, b, c, d] = unsafe { m.four(term) };
+    let outer = add_square(d, add_square(a, outer));
+    let inner = add_square(c, add_square(b, inner));
+    let x = d.neg_conj_mul_add(c, b.conj_mul_add(a, Cx::new(xre, xim)));
+    let y = d.conj_mul_add(b, c.conj_mul_add(a, Cx::new(yre, yim)));
+    [outer, inner, x.re, x.im, y.re, y.im]
+}
+
+/// Adds half of a vector and the mirrored one.
+#[inline(always)]
+unsafe fn add_vector<V: Simd>(
+    m: Memory<V>,
+    term: u32,
+    mut matrix: [V; OF_VECTORS],
+) -> [V; OF_VECTORS] {
+    // SAFETY: the caller guarantees a valid address.
+    let [e, x, y, z] = unsafe { m.four(term) };
+    let v = [e + z, e - z, x, y];
+    let mut at = 0;
+    for i in 0..4 {
+        for j in i..4 {
+            let sum = v[i].re.mul_add(v[j].re, matrix[at]);
+            matrix[at] = v[i].im.mul_add(v[j].im, sum);
+            at += 1;
         }
-        rest = &next[1..];
     }
+    matrix
+}
+
+/// Adds half of a scalar and the mirrored one.
+#[inline(always)]
+unsafe fn add_scalar<V: Simd>(m: Memory<V>, term: u32, [sum]: [V; 1]) -> [V; 1] {
+    // SAFETY: the caller guarantees a valid address.
+    [add_square(unsafe { m.complex(term) }, sum)]
 }
 
 /// Adds |z|^2.

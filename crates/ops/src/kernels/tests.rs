@@ -437,7 +437,8 @@ fn mirrored(opcode: Opcode, w: &[C]) -> Vec<C> {
     }
 }
 
-/// Matrices of three and of two wavefunctions, which include the mirrored ones, give the sum of all squared products.
+/// Matrices of wavefunctions that stand for pairs, with the mirrored ones, give the sum of all squared products, and so do
+/// those of single wavefunctions on the other side.
 #[test]
 fn matrices_give_sums_of_squared_products() {
     use Opcode::{
@@ -451,16 +452,26 @@ fn matrices_give_sums_of_squared_products() {
             (DensityScalar, TraceScalar),
         ] {
             let lanes = lanes::<f64>(level);
-            let mut block = EventBlock::<f64>::new(61, lanes);
+            let mut block = EventBlock::<f64>::new(83, lanes);
             for address in 0..40 {
                 for lane in 0..lanes {
                     block.set(address, lane, rng.random_range(-1.0..1.0));
                 }
             }
             let (a, b): ([u32; 3], [u32; 2]) = ([0, 8, 16], [24, 32]);
+            // Both are pairs, one of both is single, both are.
+            let of_b = [
+                vec![0, 2, b[0], b[1]],
+                vec![1, 1, b[0], b[1]],
+                vec![2, 0, b[0], b[1]],
+            ];
+            let matrices: Vec<u32> = (of_b.iter().zip([50, 61, 71]))
+                .flat_map(|(of, at)| of.iter().copied().chain([at]))
+                .chain([0, 3, a[0], a[1], a[2], 40])
+                .collect();
             let steps = [
-                (density, vec![3, a[0], a[1], a[2], 40, 2, b[0], b[1], 50]),
-                (trace, vec![40, 50, 60]),
+                (density, matrices),
+                (trace, vec![40, 50, 60, 40, 61, 81, 40, 71, 82]),
             ];
             for (opcode, operands) in &steps {
                 let task = RunKernel {
@@ -483,18 +494,23 @@ fn matrices_give_sums_of_squared_products() {
                     own.iter().cloned().chain(others).collect()
                 };
                 let (all_a, all_b) = (all(&a), all(&b));
-                let pairs = all_a.iter().flat_map(|a| all_b.iter().map(move |b| (a, b)));
-                let squares = pairs.map(|(a, b)| {
-                    let components = if density == DensityScalar { 1 } else { 4 };
-                    let terms = (0..components).map(|mu| match density {
-                        DensitySpinor => a[mu] * b[mu],
-                        _ => a[mu] * b[mu] * metric(mu),
+                // Two wavefunctions of b, then their mirrored ones.
+                let existing: [&[usize]; 3] = [&[0, 1, 2, 3], &[0, 1, 3], &[0, 1]];
+                for (existing, result) in existing.into_iter().zip([60, 81, 82]) {
+                    let of_b = |a| existing.iter().map(move |&i| (a, i));
+                    let squares = all_a.iter().flat_map(of_b).map(|(a, i)| {
+                        let b = &all_b[i];
+                        let components = if density == DensityScalar { 1 } else { 4 };
+                        let terms = (0..components).map(|mu| match density {
+                            DensitySpinor => a[mu] * b[mu],
+                            _ => a[mu] * b[mu] * metric(mu),
+                        });
+                        terms.sum::<C>().norm_sqr()
                     });
-                    terms.sum::<C>().norm_sqr()
-                });
-                let (expected, got) = (squares.sum::<f64>(), block.get(60, lane));
-                let off = (got - expected).abs() / expected;
-                assert!(off < 1e-13, "{density:?} at {level}: {got} for {expected}");
+                    let (expected, got) = (squares.sum::<f64>(), block.get(result, lane));
+                    let off = (got - expected).abs() / expected;
+                    assert!(off < 1e-13, "{density:?} at {level}: {got} for {expected}");
+                }
             }
         }
     }

@@ -9,7 +9,7 @@
 //! diagrams is evaluated directly.
 //!
 //! Vertices may depend on the chirality of massless fermions, which follows from their helicities: each helicity of a
-//! current has its own factor. Squares of diagrams are not computed then, so that calls with channels use the list.
+//! current has its own factor.
 
 mod basis;
 pub mod berends_giele;
@@ -157,7 +157,7 @@ fn lowered(
     let nodes = lower::lower(&mut compiler, forest, recursion)?;
     if each {
         compiler.squared_amplitudes(listed).ok()?;
-    } else if let Some(squares) = Amp2Cuts::find(process, helicities, forest) {
+    } else if let Some(squares) = Amp2Cuts::find(&compiler, forest) {
         squares.lower(&mut compiler, forest, recursion, &nodes)?;
     }
     compiler.operations.recursion = Some(RecursionKind {

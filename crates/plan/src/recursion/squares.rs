@@ -9,14 +9,17 @@
 //! sides, up to some that do not contribute; the bridge checks this at its trial points.
 //!
 //! Reversing all helicities turns a side of a single diagram into the mirrored one (see [`Opcode::DensitySpinor`]) up
-//! to a factor, because its vertices treat both chiralities equally, numerators of propagators have real masses, and a
-//! width or a complex coupling is part of one common factor. (Sums of diagrams have no such factor.) So of two
-//! helicities that are each other's reverse, each side computes only one. A side of scalars alone has one helicity,
-//! which is its own reverse and is counted twice; a factor compensates for that. If other helicities have no reverse,
-//! or are their own, the list of diagrams is used.
+//! to a factor if its vertices treat both chiralities equally, because numerators of propagators have real masses, and a
+//! width or a complex coupling is part of one common factor. (Sums of diagrams have no such factor.) If then all its
+//! helicities have a reverse, the side is *symmetric*: of two helicities that are each other's reverse it computes only
+//! one, and of the other side only what both its helicities and their mirrored ones have in common counts. So a diagram
+//! with a W or Z is cut such that one side has none of their vertices. A massless line that has only one chirality, as
+//! where a W couples, is cut without a symmetric side. If a diagram has no such cut, the list of diagrams is used.
+//!
+//! Helicities for which the ends of a massless line have different chiralities, so that the side vanishes, are left out.
 
 use super::berends_giele::{BerendsGiele, Make, Product};
-use super::diagrams::{Branch, CutDiagram, Family, Forest, Interaction, LineKind, Tree, TreeIndex};
+use super::diagrams::{Branch, CutDiagram, DiagramLine, Family, Forest, LineKind, Tree, TreeIndex};
 use super::vertices::{
     Example, NO_WAVEFUNCTION, SharedTerms, at_the_top, batch, components, emit, legs_of,
     other_operands, shares,
@@ -26,7 +29,7 @@ use crate::amplitudes::amp2_index;
 use crate::compiler::{Compiler, WavefunctionInstances};
 use mebridge_ops::opcode::{MATRIX, Mode, Opcode};
 use mebridge_ops::{Address, Batch};
-use mebridge_process::{ExternalKind, Process, Wavefunction};
+use mebridge_process::{ExternalKind, Quantity, Wavefunction};
 use mebridge_support::sorted::SortedMap;
 use num_complex::Complex64;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -34,22 +37,24 @@ use std::collections::BTreeMap;
 
 /// One cut for each AMP2 of a process.
 pub struct Amp2Cuts {
-    cuts: Vec<CutDiagram>,
-    /// The external scalars, one bit for each leg.
-    scalars: u64,
+    cuts: Vec<(CutDiagram, CutKind)>,
+}
+
+/// How the matrices of both sides of a line give the sum over helicities.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum CutKind {
+    /// A side is symmetric, or the line is a scalar.
+    Symmetric,
+    /// The line has one chirality. Mirrored spinors have the other one, so that half of the sum comes from those that do
+    /// not exist.
+    OneChirality,
 }
 
 impl Amp2Cuts {
-    /// Chooses a cut for each AMP2. `None` if an AMP2 is not the square of one amplitude without four-vector vertices,
-    /// a vertex depends on chirality, or a helicity configuration has no reverse.
-    pub fn find(process: &Process, helicities: &[u32], forest: &mut Forest) -> Option<Amp2Cuts> {
-        let scalars = scalars(process);
-        if forest.interactions.iter().any(Interaction::is_chiral) {
-            return None;
-        }
-        if !all_have_reverses(&process.helicities, helicities, scalars) {
-            return None;
-        }
+    /// Chooses a cut for each AMP2. `None` if an AMP2 is not the square of one amplitude without four-vector vertices, or
+    /// no line of a diagram has a symmetric side or one chirality.
+    pub(super) fn find(compiler: &Compiler, forest: &mut Forest) -> Option<Amp2Cuts> {
+        let process = compiler.process;
         let (sets, _) = amp2_index(process);
         let mut ways: Vec<Vec<CutDiagram>> = Vec::new();
         for squares in &sets {
@@ -57,13 +62,15 @@ impl Amp2Cuts {
             let [amplitude] = square[..] else { return None };
             ways.push(forest.cuts(process, amplitude as usize)?);
         }
-        let legs = |forest: &Forest, cut: &CutDiagram| {
+        let mut sides = Sides::new(compiler, forest);
+        let legs = |cut: &CutDiagram| {
             let below = forest.lines[cut.tree as usize].legs.count_ones();
             below.max(process.legs.len() as u32 - below)
         };
         for ways in &mut ways {
-            let least = ways.iter().map(|cut| legs(forest, cut)).min()?;
-            ways.retain(|cut| legs(forest, cut) == least);
+            ways.retain(|cut| sides.kind(cut).is_some());
+            let least = ways.iter().map(legs).min()?;
+            ways.retain(|cut| legs(cut) == least);
         }
         // Bare branches that serve many diagrams come first.
         let mut serves: HashMap<&Branch, u32> = HashMap::default();
@@ -78,9 +85,9 @@ impl Amp2Cuts {
                 (new, u32::MAX - serves[&cut.bare])
             })?;
             *used.entry(&best.bare).or_default() += 1;
-            cuts.push(best.clone());
+            cuts.push((best.clone(), sides.kind(best)?));
         }
-        Some(Amp2Cuts { cuts, scalars })
+        Some(Amp2Cuts { cuts })
     }
 
     /// Adds the operations to the compiler's plan. `nodes` are the wavefunctions of the currents.
@@ -91,13 +98,15 @@ impl Amp2Cuts {
         recursion: &BerendsGiele,
         nodes: &[u32],
     ) -> Option<()> {
+        let without_squares = compiler.plan.quantities();
         let mut lowering = SquareLowering {
             forest,
+            sides: Sides::new(compiler, forest),
             lines: HashMap::default(),
             whole: HashSet::default(),
             batches: SortedMap::new(),
         };
-        for cut in &self.cuts {
+        for (cut, _) in &self.cuts {
             for &child in cut.bare.children.iter() {
                 lowering.needs_whole(child);
             }
@@ -113,44 +122,46 @@ impl Amp2Cuts {
         }
         let mut plan: Vec<Batch> = Vec::new();
         let mut below: BTreeMap<TreeIndex, Address> = BTreeMap::new();
-        let mut above: BTreeMap<&Branch, (Address, Opcode)> = BTreeMap::new();
-        for cut in &self.cuts {
+        let mut above: BTreeMap<(&Branch, CutKind), (Address, DiagramLine)> = BTreeMap::new();
+        for (cut, kind) in &self.cuts {
             for &child in cut.bare.children.iter().chain([&cut.tree]) {
                 lowering.tree(compiler, child)?;
             }
             below
                 .entry(cut.tree)
                 .or_insert_with(|| compiler.allocate(MATRIX));
-            let opcode = density(forest, cut.tree);
+            let line = forest.lines[cut.tree as usize];
             above
-                .entry(&cut.bare)
-                .or_insert_with(|| (compiler.allocate(MATRIX), opcode));
+                .entry((&cut.bare, *kind))
+                .or_insert_with(|| (compiler.allocate(MATRIX), line));
         }
         let batches = std::mem::take(&mut lowering.batches).into_iter();
         plan.extend(batches.map(|((_, opcode), operands)| batch(opcode, operands)));
         let mut squares: SortedMap<Opcode, Vec<Address>> = SortedMap::new();
         for (&tree, &matrix) in &below {
-            let operands = squares.entry(density(forest, tree)).or_default();
-            square(compiler, lowering.lines[&tree], matrix, operands);
+            let line = forest.lines[tree as usize];
+            let operands = squares.entry(density(line)).or_default();
+            let wavefunction = &compiler.wavefunctions[lowering.lines[&tree] as usize];
+            let branch = forest.trees[tree as usize].branch()?;
+            let lists = lowering.sides.evaluated(compiler, wavefunction, &branch);
+            square(wavefunction, &lists, matrix, operands);
         }
         plan.extend(
             squares
                 .into_iter()
                 .map(|(opcode, operands)| batch(opcode, operands)),
         );
-        let all = (1u64 << compiler.process.legs.len()) - 1;
         // Bare branches are evaluated one after the other, in the same memory.
-        let nodes = lowering.overlaid(compiler, &above.keys().copied().collect::<Vec<_>>());
-        for ((&branch, &(matrix, opcode)), node) in above.iter().zip(nodes) {
-            let examples = half(compiler, &compiler.wavefunctions[node as usize]);
-            // A factor for each side that is its own mirror image.
-            let sides = [forest.legs_below(branch), all & !forest.legs_below(branch)];
-            let twice = sides
-                .iter()
-                .filter(|&&side| side & !self.scalars == 0)
-                .count();
-            let coefficient = 0.5f64.powf(0.5 * twice as f64);
-            for share in lowering.shares(branch, coefficient)? {
+        let branches: Vec<&Branch> = above.keys().map(|&(branch, _)| branch).collect();
+        let nodes = lowering.overlaid(compiler, &branches);
+        for ((&(branch, kind), &(matrix, line)), node) in above.iter().zip(nodes) {
+            let wavefunction = &compiler.wavefunctions[node as usize];
+            let lists = lowering.sides.evaluated(compiler, wavefunction, branch);
+            let coefficient = match kind {
+                CutKind::Symmetric => 1.0,
+                CutKind::OneChirality => std::f64::consts::SQRT_2,
+            };
+            for share in lowering.shares(compiler, branch, line.mass, coefficient)? {
                 let signs = compiler.wavefunctions[node as usize].signs.clone();
                 let others = other_operands(compiler, forest, &share, &signs, None);
                 let mut operands = Vec::new();
@@ -158,7 +169,7 @@ impl Amp2Cuts {
                     compiler,
                     &share,
                     node,
-                    &examples,
+                    &lists.concat(),
                     Mode::BARE,
                     others,
                     &mut operands,
@@ -166,19 +177,20 @@ impl Amp2Cuts {
                 plan.push(batch(share.opcode, operands));
             }
             let mut operands = Vec::new();
-            square(compiler, node, matrix, &mut operands);
-            plan.push(batch(opcode, operands));
+            let wavefunction = &compiler.wavefunctions[node as usize];
+            square(wavefunction, &lists, matrix, &mut operands);
+            plan.push(batch(density(line), operands));
         }
         let mut traces: SortedMap<Opcode, Vec<Address>> = SortedMap::new();
         let totals = compiler.allocate(self.cuts.len() as u32);
-        for (cut, total) in self.cuts.iter().zip(totals..) {
-            let opcode = match density(forest, cut.tree) {
-                Opcode::DensityVector => Opcode::TraceVector,
-                Opcode::DensityScalar => Opcode::TraceScalar,
-                _ => Opcode::TraceSpinor,
+        for ((cut, kind), total) in self.cuts.iter().zip(totals..) {
+            let opcode = match forest.lines[cut.tree as usize].kind {
+                LineKind::Vector => Opcode::TraceVector,
+                LineKind::In | LineKind::Out => Opcode::TraceSpinor,
+                LineKind::Scalar => Opcode::TraceScalar,
             };
             let operands = traces.entry(opcode).or_default();
-            operands.extend([above[&cut.bare].0, below[&cut.tree], total]);
+            operands.extend([above[&(&cut.bare, *kind)].0, below[&cut.tree], total]);
         }
         plan.extend(
             traces
@@ -189,6 +201,7 @@ impl Amp2Cuts {
         compiler.operations.channels = ChannelPlan {
             squares: plan,
             totals: (totals..totals + self.cuts.len() as u32).collect(),
+            without_squares,
             ..tables
         };
         Some(())
@@ -196,56 +209,214 @@ impl Amp2Cuts {
 }
 
 /// The operation that makes the matrix of a side, depending on the kind of line that is cut.
-fn density(forest: &Forest, tree: TreeIndex) -> Opcode {
-    match forest.lines[tree as usize].kind {
+fn density(line: DiagramLine) -> Opcode {
+    match line.kind {
         LineKind::Vector => Opcode::DensityVector,
         LineKind::In | LineKind::Out => Opcode::DensitySpinor,
         LineKind::Scalar => Opcode::DensityScalar,
     }
 }
 
-/// Appends the operands that make the matrix of a wavefunction.
-fn square(compiler: &Compiler, node: u32, matrix: Address, operands: &mut Vec<Address>) {
-    let line = &compiler.wavefunctions[node as usize];
-    let half = half(compiler, line);
-    operands.push(half.len() as u32);
-    operands.extend(half.iter().map(|&(i, _)| line.instances[i as usize]));
+/// Appends the operands that make the matrix of a wavefunction, from the combinations of helicities of
+/// [`Sides::evaluated`].
+fn square(
+    line: &WavefunctionInstances,
+    lists: &[Vec<Example>; 2],
+    matrix: Address,
+    operands: &mut Vec<Address>,
+) {
+    operands.extend(lists.each_ref().map(|list| list.len() as u32));
+    let all = lists.iter().flatten();
+    operands.extend(all.map(|&(i, _)| line.instances[i as usize]));
     operands.push(matrix);
 }
 
-/// One of each pair of helicity combinations of a wavefunction that are each other's reverse, and those that are their
-/// own reverse, or whose reverse is not evaluated.
-fn half(compiler: &Compiler, line: &WavefunctionInstances) -> Vec<Example> {
-    let examples = line.examples.iter().copied();
-    let first = |&(instance, h): &Example| {
-        let reversed = compiler.reversed(line, h);
-        reversed.is_none_or(|reversed| instance as usize <= reversed)
-    };
-    examples.filter(first).collect()
+/// The spinor at the top of a side in a helicity configuration.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TopSpinor {
+    /// A massless one of this chirality.
+    Massless(i8),
+    /// There is none, or it is massive.
+    Other,
 }
 
-/// The external scalars, one bit for each leg.
-fn scalars(process: &Process) -> u64 {
-    let bit = |w: &Wavefunction| match w {
-        Wavefunction::External(e) if e.kind == ExternalKind::Scalar => 1 << e.leg,
-        _ => 0,
-    };
-    process.wavefunctions.iter().map(bit).fold(0, |a, b| a | b)
+/// Properties of the sides of lines.
+struct Sides<'a> {
+    forest: &'a Forest,
+    /// Helicities by configuration and leg.
+    helicities: Vec<Vec<i8>>,
+    /// The spinors that are legs, each with the leg and the sign of its helicity.
+    massless: HashMap<u32, (usize, i8)>,
+    is_massless: HashMap<Quantity, bool>,
+    /// For each tree whether a vertex of it depends on chirality.
+    is_chiral: Vec<bool>,
+    symmetric: HashMap<Branch, bool>,
 }
 
-/// Whether every helicity configuration has a different one as its reverse.
-fn all_have_reverses(helicities: &[Vec<i8>], good: &[u32], scalars: u64) -> bool {
-    let rows: HashSet<&[i8]> = good.iter().map(|&h| &helicities[h as usize][..]).collect();
-    rows.iter().all(|row| {
-        let reversed: Vec<i8> = row.iter().map(|h| -h).collect();
-        let mut legs = row.iter().zip(0..);
-        legs.all(|(&h, leg)| h != 0 || scalars >> leg & 1 == 1) && rows.contains(&reversed[..])
-    })
+impl<'a> Sides<'a> {
+    fn new(compiler: &Compiler, forest: &'a Forest) -> Sides<'a> {
+        let legs = 0..compiler.values.len();
+        let configurations = 0..compiler.helicity_indices.len();
+        let row = |h: usize| legs.clone().map(|leg| compiler.helicity(h, leg)).collect();
+        let massless = |mass: Quantity| compiler.binding.value(mass) == 0.0;
+        let spinors = (0..).zip(&compiler.process.wavefunctions);
+        let spinors = spinors.filter_map(|(w, wavefunction)| match wavefunction {
+            Wavefunction::External(e) if is_spinor(e.kind) && massless(e.mass) => {
+                Some((w, (e.leg as usize, e.sign)))
+            }
+            _ => None,
+        });
+        let mut is_chiral = Vec::with_capacity(forest.trees.len());
+        for tree in &forest.trees {
+            let branch = tree.branch();
+            is_chiral
+                .push(branch.is_some_and(|branch| is_branch_chiral(forest, &branch, &is_chiral)));
+        }
+        let masses = forest.lines.iter().map(|line| line.mass);
+        Sides {
+            forest,
+            helicities: configurations.map(row).collect(),
+            massless: spinors.collect(),
+            is_massless: masses.map(|mass| (mass, massless(mass))).collect(),
+            is_chiral,
+            symmetric: HashMap::default(),
+        }
+    }
+
+    /// The spinor at the top of a tree; `None` if the tree vanishes.
+    fn top(&self, tree: TreeIndex, h: usize) -> Option<TopSpinor> {
+        match &self.forest.trees[tree as usize] {
+            Tree::Leg(w) => Some(match self.massless.get(w) {
+                Some(&(leg, sign)) => TopSpinor::Massless(sign * self.helicities[h][leg]),
+                None => TopSpinor::Other,
+            }),
+            Tree::Vertex(branch) | Tree::Bare(branch) => {
+                let top = self.top_of_branch(branch, h)?;
+                let mass = self.forest.lines[tree as usize].mass;
+                Some(if self.is_massless[&mass] {
+                    top
+                } else {
+                    TopSpinor::Other
+                })
+            }
+        }
+    }
+
+    /// The same for a branch of a massless line.
+    fn top_of_branch(&self, branch: &Branch, h: usize) -> Option<TopSpinor> {
+        let mut line = None;
+        for &child in branch.children.iter() {
+            if let TopSpinor::Massless(chirality) = self.top(child, h)? {
+                if line.is_some_and(|other| other != chirality) {
+                    return None;
+                }
+                line = Some(chirality);
+            }
+        }
+        let family = self.forest.interactions[branch.interaction as usize].family;
+        Some(match (family.kind(branch.result), line) {
+            (LineKind::In | LineKind::Out, Some(chirality)) => TopSpinor::Massless(chirality),
+            _ => TopSpinor::Other,
+        })
+    }
+
+    /// Whether reversed helicities turn a branch into the mirrored one, and all of them have a reverse.
+    fn is_symmetric(&mut self, branch: &Branch) -> bool {
+        if let Some(&known) = self.symmetric.get(branch) {
+            return known;
+        }
+        let is_symmetric = !is_branch_chiral(self.forest, branch, &self.is_chiral) && {
+            let legs = self.forest.legs_below(branch);
+            let helicities = (0..self.helicities.len())
+                .filter(|&h| self.top_of_branch(branch, h).is_some())
+                .map(|h| {
+                    let all = self.helicities[h].iter().zip(0..);
+                    let mine = all.filter(|&(_, leg)| legs >> leg & 1 == 1);
+                    mine.map(|(helicity, _)| *helicity).collect()
+                });
+            let all: HashSet<Vec<i8>> = helicities.collect();
+            all.iter().all(|helicities| {
+                let reversed: Vec<i8> = helicities.iter().map(|h| -h).collect();
+                all.contains(&reversed)
+            })
+        };
+        self.symmetric.insert(*branch, is_symmetric);
+        is_symmetric
+    }
+
+    fn is_tree_symmetric(&mut self, tree: TreeIndex) -> bool {
+        let branch = self.forest.trees[tree as usize].branch();
+        branch.is_some_and(|branch| self.is_symmetric(&branch))
+    }
+
+    /// How a cut gives the sum over helicities, if it does.
+    fn kind(&mut self, cut: &CutDiagram) -> Option<CutKind> {
+        let line = self.forest.lines[cut.tree as usize];
+        if line.kind == LineKind::Scalar
+            || self.is_symmetric(&cut.bare)
+            || self.is_tree_symmetric(cut.tree)
+        {
+            return Some(CutKind::Symmetric);
+        }
+        let configurations = || 0..self.helicities.len();
+        let one = self.is_massless[&line.mass]
+            && is_of_one_chirality(configurations().filter_map(|h| self.top(cut.tree, h)))
+            && is_of_one_chirality(
+                configurations().filter_map(|h| self.top_of_branch(&cut.bare, h)),
+            );
+        one.then_some(CutKind::OneChirality)
+    }
+
+    /// The combinations of helicities of a side that are evaluated: those without a reverse or with themselves as reverse,
+    /// and, if the side is symmetric, one of each pair that are each other's reverse.
+    fn evaluated(
+        &mut self,
+        compiler: &Compiler,
+        line: &WavefunctionInstances,
+        branch: &Branch,
+    ) -> [Vec<Example>; 2] {
+        let is_symmetric = self.is_symmetric(branch);
+        let mut lists = [Vec::new(), Vec::new()];
+        for (instance, h) in self.existing(line, branch) {
+            match compiler.reversed(line, h).filter(|_| is_symmetric) {
+                Some(reversed) if reversed < instance as usize => (),
+                Some(reversed) if reversed > instance as usize => lists[1].push((instance, h)),
+                _ => lists[0].push((instance, h)),
+            }
+        }
+        lists
+    }
+
+    /// The combinations of helicities for which a branch does not vanish.
+    fn existing(
+        &self,
+        line: &WavefunctionInstances,
+        branch: &Branch,
+    ) -> impl Iterator<Item = Example> {
+        let examples = line.examples.iter().copied();
+        examples.filter(|&(_, h)| self.top_of_branch(branch, h).is_some())
+    }
+}
+
+fn is_spinor(kind: ExternalKind) -> bool {
+    matches!(kind, ExternalKind::FermionIn | ExternalKind::FermionOut)
+}
+
+/// Whether these are massless spinors of the same chirality.
+fn is_of_one_chirality(mut spinors: impl Iterator<Item = TopSpinor>) -> bool {
+    let first = spinors.next();
+    matches!(first, Some(TopSpinor::Massless(_))) && spinors.all(|other| Some(other) == first)
+}
+
+fn is_branch_chiral(forest: &Forest, branch: &Branch, trees: &[bool]) -> bool {
+    forest.interactions[branch.interaction as usize].is_chiral()
+        || branch.children.iter().any(|&child| trees[child as usize])
 }
 
 /// State of lowering single trees to operations.
 struct SquareLowering<'a> {
     forest: &'a Forest,
+    sides: Sides<'a>,
     /// The compiler's wavefunction of each tree.
     lines: HashMap<TreeIndex, u32>,
     /// Trees for which all helicities are needed, because other trees contain them.
@@ -289,15 +460,15 @@ impl SquareLowering<'_> {
         let line = self.forest.lines[tree as usize];
         let signs = legs_of(compiler, self.forest, tree);
         let node = compiler.add_wavefunction(signs.clone(), components(line.kind));
-        for share in self.shares(branch, 1.0)? {
+        for share in self.shares(compiler, branch, line.mass, 1.0)? {
             let quantities = Some((line.mass, line.width));
             let others = other_operands(compiler, self.forest, &share, &signs, quantities);
             let at = (line.legs.count_ones(), share.opcode);
             let operands = self.batches.entry(at).or_default();
             let of_line = &compiler.wavefunctions[node as usize];
             let examples = match self.whole.contains(&tree) {
-                true => of_line.examples.clone(),
-                false => half(compiler, of_line),
+                true => self.sides.existing(of_line, branch).collect(),
+                false => self.sides.evaluated(compiler, of_line, branch).concat(),
             };
             emit(
                 compiler,
@@ -343,8 +514,14 @@ impl SquareLowering<'_> {
         branch.children.iter().map(|c| self.lines[c]).collect()
     }
 
-    /// The operation of a branch, times a coefficient.
-    fn shares(&self, branch: &Branch, coefficient: f64) -> Option<Vec<SharedTerms>> {
+    /// The operation of a branch of a line with this mass, times a coefficient.
+    fn shares(
+        &self,
+        compiler: &Compiler,
+        branch: &Branch,
+        mass: Quantity,
+        coefficient: f64,
+    ) -> Option<Vec<SharedTerms>> {
         let family = self.forest.interactions[branch.interaction as usize].family;
         let nodes = self.children(branch);
         let opcode = match (family, branch.result) {
@@ -364,6 +541,17 @@ impl SquareLowering<'_> {
             children: (0..nodes.len() as u32).collect(),
             coefficients: [coefficient, Complex64::default(), Complex64::default()],
         };
-        shares(self.forest, &[product], &nodes)
+        let mut shares = shares(self.forest, &[product], &nodes)?;
+        let is_fermion = |kind| matches!(kind, LineKind::In | LineKind::Out);
+        let children = branch.children.iter();
+        let lines = children.map(|&child| self.forest.lines[child as usize]);
+        let fermions = lines.filter(|line| is_fermion(line.kind));
+        let result = is_fermion(family.kind(branch.result)).then_some(mass);
+        let mut masses = fermions.map(|line| line.mass).chain(result);
+        let massless = masses.all(|mass| compiler.binding.value(mass) == 0.0);
+        for share in &mut shares {
+            share.massless = compiler.half_spinors && massless;
+        }
+        Some(shares)
     }
 }

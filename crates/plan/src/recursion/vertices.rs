@@ -350,11 +350,10 @@ impl Fermions {
     /// same chirality, so those of lines with both ends in the wavefunction cancel, or the wavefunction vanishes; only
     /// then there are other values.
     fn chirality(&self, compiler: &Compiler, h: usize) -> i8 {
-        let values = self.massless.iter().map(|&(leg, sign)| {
-            let helicity = compiler.helicity_indices[h][leg] as usize;
-            sign * compiler.values[leg][helicity]
-        });
-        values.sum()
+        let massless = self.massless.iter();
+        massless
+            .map(|&(leg, sign)| sign * compiler.helicity(h, leg))
+            .sum()
     }
 }
 
