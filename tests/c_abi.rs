@@ -113,6 +113,7 @@ fn nothing_but_the_interface_is_exported() {
         "mebridge_check_",
         "mebridge_check_link_",
         "mebridge_checks_",
+        "mebridge_cpu_time_",
         "mebridge_expect_",
         "mebridge_link_",
         "mebridge_matrices_",

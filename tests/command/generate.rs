@@ -279,26 +279,34 @@ fn libraries_carry_the_real_emissions_of_a_manifest() {
             "madmatrix_flavour_index": flavor, "pdgs": pdgs, "local_to_global": [1],
         })
     };
-    let real = |id: u32, flavors: usize, orders: &[[u32; 2]]| {
+    let real = |id: u32, flavors: &[[i32; 5]], orders: &[[u32; 2]]| {
         serde_json::json!({
-            "id": id, "library_process_id": format!("PMM_B1_R{id}"), "local_flavours": vec![0; flavors],
+            "id": id, "library_process_id": format!("PMM_B1_R{id}"), "local_flavours": flavors,
             "local_squared_orders": orders, "process_fingerprint": format!("of {id}"),
             "backend_capabilities": {"scalar": true},
         })
     };
-    let manifest = |rows: &[serde_json::Value]| {
+    let first = [[21, 21, 6, -6, 21]];
+    let quarks = [[1, -1, 6, -6, 21], [2, -2, 6, -6, 21]];
+    let four_quarks = [[-1, 2, 24, 1, -1], [-1, 4, 24, 3, -1]];
+    let reals = [
+        real(1, &first, &[[6, 0]]),
+        real(2, &quarks, &[[6, 0], [4, 2]]),
+        real(3, &four_quarks, &[[4, 2], [2, 4], [0, 6]]),
+    ];
+    let manifest = |reals: &[serde_json::Value], rows: &[serde_json::Value]| {
         serde_json::json!({
             "version": 1, "process_id": "P0_gg_ttx", "nexternal": 5, "split_order_names": ["QCD", "QED"],
-            "global_squared_orders": [[6, 0], [4, 2]],
-            "real_matrix_elements": [real(1, 1, &[[6, 0]]), real(2, 2, &[[6, 0], [4, 2]])],
-            "fks_rows": rows,
+            "global_squared_orders": [[6, 0], [4, 2], [2, 4], [0, 6]],
+            "real_matrix_elements": reals, "fks_rows": rows,
         })
         .to_string()
     };
+    // Not every flavour has a row.
     let rows = [
-        row(1, 1, 0, [21, 21, 6, -6, 21]),
-        row(2, 2, 0, [1, -1, 6, -6, 21]),
-        row(3, 2, 1, [2, -2, 6, -6, 21]),
+        row(1, 1, 0, first[0]),
+        row(2, 2, 1, quarks[1]),
+        row(3, 3, 1, four_quarks[1]),
     ];
     let path = p.join("nlo_real_manifest.json");
     let umami = |name: &str| {
@@ -315,15 +323,34 @@ fn libraries_carry_the_real_emissions_of_a_manifest() {
         ];
         mebridge(d.path(), &all)
     };
-    std::fs::write(&path, manifest(&rows[..2])).unwrap();
-    let ran = umami("scalar");
-    let message = ran.failed(1);
-    assert!(
-        message.contains("flavour 1 of real emission 2 has no row of 5 PDG codes"),
-        "{message}"
-    );
+    let short = serde_json::json!({
+        "id": 1, "library_process_id": "a", "local_flavours": [[21, 21]], "local_squared_orders": [[6, 0]],
+        "process_fingerprint": "",
+    });
+    for (reals, rows, expected) in [
+        (
+            &reals[..],
+            &[row(1, 2, 0, quarks[1])][..],
+            "a row has the PDG codes [2, -2, 6, -6, 21], and flavour 0 of its real emission 2 has",
+        ),
+        (
+            &[short],
+            &[],
+            "flavour 0 of real emission 1 has 2 PDG codes instead of 5",
+        ),
+        (
+            &[real(1, &first, &[[4, 2]])],
+            &[],
+            "all squared orders of flavour 0 of real emission 1, [21, 21, 6, -6, 21], vanish",
+        ),
+    ] {
+        std::fs::write(&path, manifest(reals, rows)).unwrap();
+        let ran = umami("scalar");
+        let message = ran.failed(1);
+        assert!(message.contains(expected), "{message}");
+    }
     assert_eq!(std::fs::read_dir(d.path().join("lib")).unwrap().count(), 0);
-    std::fs::write(&path, manifest(&rows)).unwrap();
+    std::fs::write(&path, manifest(&reals, &rows)).unwrap();
     assert!(umami("../x").failed(1).contains("no name of a file"));
     umami("scalar").ok();
     let names = |file: &str| -> Vec<String> {
@@ -347,10 +374,32 @@ fn libraries_carry_the_real_emissions_of_a_manifest() {
         second[2..].iter().all(|text| begins(text, "u u~ > t t~ g")),
         "{second:?}"
     );
-    std::fs::write(
-        &path,
-        manifest(&rows).replace("\"version\":1", "\"version\":2"),
-    )
-    .unwrap();
+    // The top quarks are stable, so that the width is in no propagator.
+    let of_second = |file: &str| {
+        let path = d.path().join("lib").join(file);
+        let carried = mebridge_capi::umami::attached::attached_to(&path).unwrap();
+        let process = carried.into_iter().last().unwrap();
+        process.model.card_parameter("MDL_WT").is_some()
+    };
+    assert!(!of_second("libmadmatrix_PMM_B1_R2_scalar.so"));
+    // The interference of a gluon and a W vanishes by colour, unless two quarks have one flavour.
+    let third = names("libmadmatrix_PMM_B1_R3_scalar.so");
+    let orders: Vec<&str> = third
+        .iter()
+        .map(|name| name.split_once(" QCD").unwrap().1)
+        .collect();
+    assert_eq!(
+        orders,
+        [
+            "^2==4 QED^2==2",
+            "^2==2 QED^2==4",
+            "^2==0 QED^2==6",
+            "^2==4 QED^2==2",
+            "^2==0 QED^2==6"
+        ],
+        "{third:?}"
+    );
+    let text = manifest(&reals, &rows);
+    std::fs::write(&path, text.replace("\"version\":1", "\"version\":2")).unwrap();
     assert!(umami("scalar").failed(1).contains("version 2"));
 }

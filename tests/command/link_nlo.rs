@@ -256,6 +256,13 @@ fn all_come_from_the_library(name: &str) {
     small.make();
     let (fortran, stderr) = small.run("madevent_mintFO", "1");
     assert_eq!(stderr, "");
+    let clocks = || {
+        let mut nm = Command::new("nm");
+        nm.args(["-D", "--undefined-only", "madevent_mintFO"]);
+        let names = String::from_utf8(nm.current_dir(&small.p).output().unwrap().stdout).unwrap();
+        ["_gfortran_cpu_time_4", "mebridge_cpu_time_"].map(|name| names.contains(name))
+    };
+    assert_eq!(clocks(), [true, false]);
     small.clean();
     let report = link(&small.output, &[]).ok().to_owned();
     for line in [
@@ -266,6 +273,7 @@ fn all_come_from_the_library(name: &str) {
     }
     // In check mode the Fortran is asked, too.
     small.make();
+    assert_eq!(clocks(), [false, true]);
     let (library, stderr) = small.run("madevent_mintFO", "-1");
     agree(&library, &fortran);
     for name in ["d g > t t~ d [ QCD ]", "g g > t t~ [ QCD ]"] {

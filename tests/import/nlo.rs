@@ -374,7 +374,40 @@ fn soft_ratio(born: &mut BornBridge, real: &Process, momenta: &[f64], softness: 
 /// Born of the gluon matter (S. Catani, M.H. Seymour, hep-ph/9605323, equation 5.147 with 4.25).
 #[test]
 fn a_collinear_quark_sees_the_complex_born() {
-    let mut born = stable_born(&gg_ttx());
+    sees_the_complex_born(stable_born(&gg_ttx()));
+}
+
+/// From 3.6 on MG5aMC adds one triangle of the colour matrix, twice, in the complex Born, too.
+#[test]
+fn a_triangle_of_colors_is_read_as_the_matrix() {
+    let d = tempfile::tempdir().unwrap();
+    let path = changed(
+        d.path(),
+        "nlo",
+        "born.f",
+        "DO H = 1, NCOLOR",
+        "DO H = F, NCOLOR",
+    );
+    let at = path.join("born.f");
+    let text = std::fs::read_to_string(&at).unwrap();
+    let text = text
+        .replacen("-6.666666666666666D-1", "-1.3333333333333332D0", 1)
+        .replace(
+            "      GLUON = IJ_VALUES(NFKSPROCESS)\n      FIRST",
+            "      GLUON = IJ_VALUES(NFKSPROCESS)\n      IF(ALONE)GLUON = 0\n      FIRST",
+        )
+        .replace(
+            "      INTEGER IJ_VALUES(2), SQSOINDEXB\n",
+            "      INTEGER IJ_VALUES(2), SQSOINDEXB\n      LOGICAL ALONE\n      COMMON/TO_FORCE_IJGLU/ALONE\n",
+        );
+    assert_eq!(text.matches("ALONE").count(), 3);
+    std::fs::write(&at, text).unwrap();
+    let links = |path: &Path| import_born(path, &Options::default()).unwrap().links;
+    assert_eq!(links(&gg_ttx()), links(&path));
+    sees_the_complex_born(stable_born(&path));
+}
+
+fn sees_the_complex_born(mut born: BornBridge) {
     let options = Options {
         element: Some(1),
         ..Options::default()
@@ -506,6 +539,14 @@ fn other_borns_are_refused() {
         assert!(error.contains(why), "{error}");
         assert!(error.contains(file), "{error}");
     }
+    // MG5aMC 2 has other names.
+    let d = tempfile::tempdir().unwrap();
+    let path = changed(d.path(), "nlo", "matrix_1.f", "SMATRIX1(", "SMATRIX_1(");
+    let error = import_directory(&path).unwrap_err().to_string();
+    assert!(
+        error.contains("there is SMATRIX_1 in it, as MG5aMC 2 writes"),
+        "{error}"
+    );
     // A link of other colours is another link.
     let d = tempfile::tempdir().unwrap();
     let singlets = "-6.666666666666666D-1,4D0,";

@@ -10,6 +10,7 @@
 //! | [`born`] | Borns with their colour links, also in `include/mebridge.h` |
 //! | [`densities`] | parton densities and alpha_s, also in `include/mebridge.h` |
 //! | `callbacks` | functions of the caller that runs and event generators call |
+//! | [`clock`] | the CPU time of executables of aMC@NLO that `mebridge link` makes |
 //! | `event_arrays` | the arrays of a call for events, for [`c`] and [`linked`] |
 //! | [`events`] | event generators, also in `include/mebridge.h` |
 //! | [`fbridge`] | the Fortran symbols that MadEvent calls |
@@ -31,6 +32,7 @@ pub mod born;
 pub mod c;
 mod callbacks;
 mod check_mode;
+pub mod clock;
 pub mod densities;
 mod event_arrays;
 pub mod events;

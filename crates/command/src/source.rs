@@ -1,7 +1,7 @@
 //! FILE|DIR on the command line: a process file, a P* directory of an MG5aMC output, or a process to generate.
 
 use mebridge::Result;
-use mebridge::generate::generate_with;
+use mebridge::generate::{generate_unless_zero, generate_with};
 use mebridge::locate::{Located, locate_all, locate_every, process_text};
 use mebridge::models;
 use mebridge::process::Process;
@@ -47,6 +47,28 @@ pub fn generated_processes(
     let named = models::for_process(text, model.as_deref());
     let model = models::model(named.as_deref())?;
     load::with_card_values(generate_with(text, &model)?, card)
+}
+
+/// The same of a text without a choice, in whose propagators these particles have no width; nothing if its squared
+/// coupling orders vanish.
+pub fn generated_unless_zero(
+    text: &str,
+    stable: &[i32],
+    card: Option<&Path>,
+) -> Result<Vec<CardedProcess>> {
+    let model = Switches::from_env()?.model;
+    let named = models::for_process(text, model.as_deref());
+    let mut model = models::model(named.as_deref())?;
+    let mut widths = Vec::new();
+    for particle in &model.particles {
+        if stable.iter().any(|code| code.abs() == particle.pdg.abs()) {
+            widths.extend(particle.width.clone());
+        }
+    }
+    for particle in &mut model.particles {
+        particle.width = particle.width.take().filter(|name| !widths.contains(name));
+    }
+    load::with_card_values(generate_unless_zero(text, &model)?, card)
 }
 
 /// Returns all processes of a text that stands for several, or else the single process.

@@ -68,6 +68,15 @@ pub fn generate_with(text: &str, model: &Model) -> Result<Vec<Process>> {
     (0..elements.len()).map(|n| elements.process(n)).collect()
 }
 
+/// The same, or nothing if there are particles and vertices for it, but no diagrams have these squared coupling orders,
+/// or their products cancel at all points.
+pub fn generate_unless_zero(text: &str, model: &Model) -> Result<Vec<Process>> {
+    match MatrixElements::parse_unless_zero(text, model)? {
+        Ok(elements) => (0..elements.len()).map(|n| elements.process(n)).collect(),
+        Err(_) => Ok(Vec::new()),
+    }
+}
+
 #[cfg(test)]
 mod leading_color_tests;
 #[cfg(test)]

@@ -160,6 +160,14 @@ fn count(
 impl<'a> MatrixElements<'a> {
     /// Determines the matrix elements of a text.
     pub fn parse(text: &str, model: &'a Model) -> Result<MatrixElements<'a>> {
+        MatrixElements::parse_unless_zero(text, model)?.map_err(|why| failure(text, why))
+    }
+
+    /// The same; the inner error says why one of its processes has no diagrams left, or vanishes.
+    pub(crate) fn parse_unless_zero(
+        text: &str,
+        model: &'a Model,
+    ) -> Result<Fallible<MatrixElements<'a>>> {
         if let Some((before, choice)) = language::wrong_choice(text) {
             let names = MatrixElements::parse(before, model)?.names();
             return Err(choose_process(Path::new(before), Some(&choice), &names));
@@ -182,7 +190,7 @@ impl<'a> MatrixElements<'a> {
             };
             found.map_err(fail)?;
             if elements.elements.len() == before {
-                return Err(fail(match elements.vanishing.first() {
+                return Ok(Err(match elements.vanishing.first() {
                     Some(first) => format!(
                         "the cross section is zero: for {first}, the requested products of amplitudes cancel at all points \
                          in the sums over colours and helicities; request other squared coupling orders"
@@ -194,7 +202,7 @@ impl<'a> MatrixElements<'a> {
         }
         match elements.elements.is_empty() {
             true => Err(fail("there are no diagrams".into())),
-            false => Ok(elements),
+            false => Ok(Ok(elements)),
         }
     }
 

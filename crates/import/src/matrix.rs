@@ -102,6 +102,16 @@ fn unit_named<'l>(
 
 /// Finds `SMATRIX<n>` and `MATRIX_<n>` of aMC@NLO's real emissions.
 pub fn real_units<'l>(library: &'l Library, path: &Path, number: &str) -> Result<Units<'l>> {
+    let old = format!("SMATRIX_{number}");
+    if library.names_in(path).contains(&old.as_str()) {
+        return Err(Error::Import {
+            path: path.to_path_buf(),
+            what: format!(
+                "there is {old} in it, as MG5aMC 2 writes; mebridge reads outputs of aMC@NLO from version 3 on, so \
+                 generate the process with one"
+            ),
+        });
+    }
     let names = [format!("SMATRIX{number}"), format!("MATRIX_{number}")];
     Units::named(library, path, "", names)
 }

@@ -15,7 +15,7 @@
 //! | 4 | the length of the fingerprint |
 //! | | the fingerprint, UTF-8 |
 //! | 4 | number of matrix elements |
-//! | 8 each | the length of each process file |
+//! | 8 each | the length of each process file; 0 if this squared order of its flavour vanishes |
 //! | | the process files, see [`mebridge::process::file`] |
 
 use crate::memory::{Maps, path_of};
@@ -52,8 +52,8 @@ struct Mark([u8; BYTES]);
 /// What a library carries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Carried {
-    /// The matrix elements: for each flavour index its squared orders.
-    pub processes: Vec<Process>,
+    /// The matrix elements: for each flavour index its squared orders, `None` for those that vanish.
+    pub processes: Vec<Option<Process>>,
     /// The number of squared orders of each flavour index, at least 1.
     pub squared_orders: usize,
     /// `Auto`: that of `CUDACPP_RUNTIME_BACKEND`.
@@ -66,7 +66,7 @@ impl Carried {
     /// One squared order of each flavour, and no fingerprint.
     pub fn new(processes: Vec<Process>, backend: BackendChoice) -> Carried {
         Carried {
-            processes,
+            processes: processes.into_iter().map(Some).collect(),
             squared_orders: 1,
             backend,
             fingerprint: String::new(),
@@ -153,7 +153,10 @@ fn read(path: &Path, attached: &Attached) -> Result<Vec<u8>> {
 }
 
 fn encode(carried: &Carried) -> Result<Vec<u8>> {
-    let files = carried.processes.iter().map(Process::to_bytes);
+    let files = carried.processes.iter().map(|process| match process {
+        Some(process) => process.to_bytes(),
+        None => Ok(Vec::new()),
+    });
     let files = files.collect::<Result<Vec<_>>>()?;
     let number = BACKENDS.iter().position(|&known| known == carried.backend);
     let mut bytes = vec![number.unwrap_or(0) as u8];
@@ -195,11 +198,16 @@ fn decode(bytes: &[u8], path: &Path) -> Result<Carried> {
     for length in lengths {
         let length = usize::try_from(length).map_err(|_| other())?;
         let (file, behind) = rest.split_at_checked(length).ok_or_else(other)?;
-        processes.push(Process::from_bytes(file, path)?);
+        processes.push(match file {
+            [] => None,
+            _ => Some(Process::from_bytes(file, path)?),
+        });
         rest = behind;
     }
+    let mut flavors = processes.chunks(squared_orders.max(1));
     let whole = squared_orders > 0 && processes.len().is_multiple_of(squared_orders);
-    match whole && !processes.is_empty() {
+    let served = flavors.all(|orders| orders.iter().any(Option::is_some));
+    match whole && served && !processes.is_empty() {
         true => Ok(Carried {
             processes,
             squared_orders,
@@ -238,7 +246,8 @@ pub fn attached_to(path: &Path) -> Result<Vec<Process>> {
     let Some((_, Some(attached))) = mark_of(&library) else {
         return Err(damaged(path, "carries no process, or ends too early"));
     };
-    Ok(decode(&read(path, &attached)?, path)?.processes)
+    let carried = decode(&read(path, &attached)?, path)?;
+    Ok(carried.processes.into_iter().flatten().collect())
 }
 
 /// Returns a copy of a library (`library` is its contents, `path` its name in messages) that carries this, instead of
@@ -320,7 +329,7 @@ mod tests {
         let mut other = example::scalars();
         other.name = "other".into();
         let carried = Carried {
-            processes: vec![example::scalars(), other.clone()],
+            processes: vec![Some(example::scalars()), None, None, Some(other.clone())],
             squared_orders: 2,
             backend: BackendChoice::Cuda,
             fingerprint: "a name".into(),
@@ -339,12 +348,18 @@ mod tests {
         let again = attach(&copy, &path, &one).unwrap();
         assert!(again.len() < copy.len());
         assert_eq!(read_back(&again).unwrap(), one);
-        // Two squared orders of one matrix element
-        let torn = Carried {
-            squared_orders: 2,
-            ..one
-        };
-        assert!(read_back(&attach(&copy, &path, &torn).unwrap()).is_err());
+        // Two squared orders of one matrix element; a flavour of which none is left
+        for (processes, squared_orders) in [
+            (one.processes.clone(), 2),
+            ([one.processes, vec![None]].concat(), 1),
+        ] {
+            let torn = Carried {
+                processes,
+                squared_orders,
+                ..carried.clone()
+            };
+            assert!(read_back(&attach(&copy, &path, &torn).unwrap()).is_err());
+        }
         for (bytes, text) in [
             (copy[..copy.len() - 1].to_vec(), "ends too early"),
             ([&copy[..copy.len() - 1], &[77]].concat(), "changed"),

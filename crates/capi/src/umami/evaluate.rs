@@ -154,7 +154,6 @@ impl Instance {
     /// As for [`Instance::run`]; the events are among those of the call.
     unsafe fn chunk(&mut self, call: &Call, order: usize, begin: usize, events: usize) -> Answer {
         let at = call.part.offset + begin;
-        let orders = self.elements.squared_orders;
         // SAFETY: guaranteed by the caller, here and below.
         let doubles = |from: *const f64| unsafe { from_raw_parts(from.add(at), events) };
         // SAFETY: as above.
@@ -167,7 +166,7 @@ impl Instance {
             &*own
         });
         if let Some(flavors) = flavors {
-            let count = elements.processes.len() / orders;
+            let count = elements.flavors();
             let outside = |&i: &i32| i < 0 || i as usize >= count;
             if let Some(event) = flavors.iter().position(outside) {
                 return Err(Refusal::Error(Error::NoSuchIndex {
@@ -178,7 +177,7 @@ impl Instance {
                 }));
             }
         }
-        let element = |flavor: i32| flavor as usize * orders + order;
+        let element = |flavor: i32| elements.element(flavor as usize, order);
         let legs = elements.legs();
         let strides = Strides {
             event: 1,
@@ -251,26 +250,32 @@ impl Instance {
             (false, Some(flavors)) => {
                 let gathered = &mut self.gathered;
                 let mut bad = None;
-                for flavor in 0..(samplers.len() / orders) as i32 {
-                    let (element, sampler) = (element(flavor), &mut samplers[element(flavor)]);
+                for flavor in 0..elements.flavors() as i32 {
                     gathered.take(flavors, flavor, &chunk.sample);
+                    let Some(element) = element(flavor) else {
+                        for &event in &gathered.events {
+                            chunk.answers.outputs.matrix_elements[event] = 0.0;
+                        }
+                        continue;
+                    };
+                    let sampler = &mut samplers[element];
                     let found = gathered.run(elements, element, sampler, &mut chunk, begin)?;
                     bad = bad.or(found);
                 }
                 bad
             }
-            _ => {
-                let element = element(first);
-                let found = in_place(
-                    elements,
-                    element,
-                    &mut samplers[element],
-                    chunk,
-                    fixed,
-                    begin,
-                )?;
-                found.first.map(|event| (element, event))
-            }
+            _ => match element(first) {
+                Some(element) => {
+                    let sampler = &mut samplers[element];
+                    let found = in_place(elements, element, sampler, chunk, fixed, begin)?;
+                    found.first.map(|event| (element, event))
+                }
+                // An order among several, of which only the value is written.
+                None => {
+                    chunk.answers.outputs.matrix_elements.fill(0.0);
+                    None
+                }
+            },
         };
         if let Some((element, event)) = text {
             self.complain(element, begin + event, &momenta.part(event, 1));

@@ -8,7 +8,7 @@
 use super::attached::Carried;
 use crate::fork_reset_mutex::ForkResetMutex;
 use crate::pointers::c_name;
-use mebridge::backend::SessionMemory;
+use mebridge::backend::{AllowedMomenta, SessionMemory};
 use mebridge::bridge::{Bridge, DeviceSampler, Platform, Sampler, current_gpu, platform};
 use mebridge::describe::TableOffsets;
 use mebridge::error::{Error, Result};
@@ -22,8 +22,10 @@ use std::sync::{Arc, Mutex, OnceLock, TryLockError, Weak};
 
 /// The matrix elements of this library and their settings.
 pub struct MatrixElements {
-    /// One process per matrix element: for each flavour index its squared orders.
+    /// The matrix elements that do not vanish.
     pub processes: Vec<Process>,
+    /// For each flavour index its squared orders: their numbers in `processes`, `None` for those that vanish.
+    orders: Vec<Option<usize>>,
     /// The number of squared orders of each flavour index.
     pub squared_orders: usize,
     /// What the library carries as its fingerprint, or nothing; and the fingerprint, once requested.
@@ -137,7 +139,8 @@ impl MatrixElements {
                 if carried.backend != BackendChoice::Auto {
                     switches.backend = carried.backend;
                 }
-                let cards = carried.processes.iter().map(|p| p.model.default_card());
+                let processes = carried.processes.iter().flatten();
+                let cards = processes.map(|p| p.model.default_card());
                 let cards = cards.collect();
                 (carried, cards)
             }
@@ -152,17 +155,40 @@ impl MatrixElements {
                 what: "a library with several squared orders".into(),
             });
         }
-        let processes = carried.processes;
+        let mut last = 0;
+        let number = |process: &Option<Process>| {
+            process.as_ref()?;
+            last += 1;
+            Some(last - 1)
+        };
+        let orders = carried.processes.iter().map(number).collect();
+        let processes: Vec<Process> = carried.processes.into_iter().flatten().collect();
         check_compatible(&processes)?;
         Ok(MatrixElements {
             tables: TableOffsets::new(&processes),
             fingerprint: OnceLock::new(),
             carried_fingerprint: carried.fingerprint,
             squared_orders: carried.squared_orders,
+            orders,
             processes,
             switches,
             cards,
         })
+    }
+
+    /// Returns the number of flavour indices.
+    pub fn flavors(&self) -> usize {
+        self.orders.len() / self.squared_orders
+    }
+
+    /// Returns the number of the matrix element of a squared order of a flavour, unless it vanishes.
+    pub fn element(&self, flavor: usize, order: usize) -> Option<usize> {
+        self.orders[flavor * self.squared_orders + order]
+    }
+
+    /// Returns whether this library serves the real emissions of an aMC@NLO, which checks its fingerprint.
+    fn serves_amcatnlo(&self) -> bool {
+        !self.carried_fingerprint.is_empty()
     }
 
     /// Returns whether squared diagrams are written if the caller passes an array for them.
@@ -227,6 +253,12 @@ impl MatrixElements {
                     ..process.clone()
                 };
                 bridge = Bridge::new(summed, card, &switches, 1)?;
+            }
+            // Close to a threshold aMC@NLO's generator puts soft partons off their mass shells.
+            if self.serves_amcatnlo() && !bridge.allow(AllowedMomenta::OffShell) {
+                return Err(Error::NotOnGpu {
+                    what: "a library for next-to-leading order".into(),
+                });
             }
             bridges.push(bridge);
         }

@@ -9,7 +9,8 @@
 //! | `mebridge_matrix<i>_all.f` | `MATRIX<i>` as written by helicity recycling: all helicities of an event |
 //! | `mebridge_batch<i>.f` | `SMATRIX<i>_MULTI`: a batch of events (MG5aMC 3.6 and later) |
 //!
-//! For those of aMC@NLO `mebridge_matrix<n>.f` defines `SMATRIX<n>_SPLITORDERS`, and `mebridge_matrixborn.f` `SBORN`.
+//! For those of aMC@NLO `mebridge_matrix<n>.f` defines `SMATRIX<n>_SPLITORDERS`, and `mebridge_matrixborn.f` `SBORN`;
+//! `mebridge_clock.f` is their clock.
 //!
 //! For a P directory with the plugin also `mebridge_plugin.f`, which checks MadEvent's settings.
 //!
@@ -652,6 +653,20 @@ fn check_batch(f: &mut String, element: &MatrixElement, process: &Process, chann
         iden = process.iden,
     );
 }
+
+/// `mebridge_clock.f`: programs of aMC@NLO call it instead of gfortran's CPU_TIME.
+pub const CLOCK: &str = "\
+C     Written by `mebridge link`; `mebridge unlink` removes it.
+      SUBROUTINE MEBRIDGE_CLOCK(T)
+     $ BIND(C,NAME='__wrap__gfortran_cpu_time_4')
+      USE,INTRINSIC::ISO_C_BINDING,ONLY:C_FLOAT
+      IMPLICIT NONE
+      REAL(C_FLOAT) T
+      REAL*8 MEBT
+      CALL MEBRIDGE_CPU_TIME(MEBT)
+      T=REAL(MEBT,C_FLOAT)
+      END
+";
 
 /// Returns `mebridge_plugin.f`: MadEvent calls it instead of two of the plugin's routines, which it calls in turn. The
 /// first is called once with the size of a batch, the second once after the first batch.

@@ -107,7 +107,7 @@ pub fn products(numbers: &[String]) -> impl Iterator<Item = String> {
         let names = numbers.iter();
         names.map(move |n| format!("mebridge_{kind}{n}.{ending}"))
     });
-    let of_directory = ["mebridge_process.o", "mebridge_plugin.o"].map(str::to_owned);
+    let of_directory = ["process", "plugin", "clock"].map(|kind| format!("mebridge_{kind}.o"));
     products.chain(of_directory)
 }
 
@@ -191,7 +191,16 @@ pub fn nlo_makefile(elements: &[NloElement], library: Option<&Path>) -> String {
     for ReplacedRoutine { number: n, .. } in &routines {
         let _ = write!(m, " mebridge_matrix{n}.o mebridge_fortran{n}.o");
     }
-    m.push_str(&linked(&CallerKind::Nlo.executables().join(" "), library));
+    m.push_str(" mebridge_clock.o");
+    let executables = CallerKind::Nlo.executables().join(" ");
+    m.push_str(&linked(&executables, library));
+    let _ = write!(
+        m,
+        "# They ask for the CPU time so often that the system's clock takes much of it.\n\
+         {executables}: private override LDFLAGS += -Wl,--wrap=_gfortran_cpu_time_4\n\
+         mebridge_clock.o: mebridge_clock.f\n\
+         \t$(mebridge_compile)\n"
+    );
     for NloElement { number: n, .. } in elements {
         let _ = write!(
             m,

@@ -461,6 +461,7 @@ impl Options {
         made(sources::LIST, list.into_bytes());
         made(sources::SCRIPT, sources::COMPARE.into());
         made("mebridge_process.s", fortran::processes(&names).into());
+        made("mebridge_clock.f", fortran::CLOCK.into());
         let text = makefile::nlo_makefile(&served, library.parent());
         made(makefile::NAME, text.into_bytes());
         if fresh {

@@ -2,12 +2,13 @@
 //!
 //! Its `libnlo_real_bridge.so` loads `libmadmatrix_<id>_<backend>.so` for each real emission that the subprocess
 //! directory's `nlo_real_manifest.json` lists, and accepts those with the manifest's fingerprint, number of squared orders
-//! and of legs. The processes are generated from the PDG codes of the manifest.
+//! and of legs. The processes are generated from the PDG codes of the manifest. A real emission may have more flavours
+//! than its rows name, and squared orders that vanish for some of them.
 
 use super::{Options, output};
 use crate::link;
 use crate::output::OutputFile;
-use crate::source::{CardedProcess, generated_processes};
+use crate::source::{CardedProcess, generated_unless_zero};
 use mebridge::files::regular;
 use mebridge::process::Process;
 use mebridge::runtime::BackendChoice;
@@ -37,7 +38,8 @@ struct Manifest {
 struct Real {
     id: u32,
     library_process_id: String,
-    local_flavours: Vec<serde_json::Value>,
+    /// The PDG codes of each flavour.
+    local_flavours: Vec<Vec<i32>>,
     /// For each squared order the powers of the split orders.
     local_squared_orders: Vec<Vec<u32>>,
     process_fingerprint: String,
@@ -86,24 +88,39 @@ pub fn run(options: &Options, backend: &str) -> Result<()> {
                 real.library_process_id
             )));
         }
+        let rows = manifest.fks_rows.iter();
+        for row in rows.filter(|row| row.real_me_id == real.id) {
+            let flavor = row.madmatrix_flavour_index;
+            if real.local_flavours.get(flavor) != Some(&row.pdgs) {
+                return Err(refused(format!(
+                    "a row has the PDG codes {:?}, and flavour {flavor} of its real emission {} has {:?}",
+                    row.pdgs,
+                    real.id,
+                    real.local_flavours.get(flavor)
+                )));
+            }
+        }
         let mut processes = Vec::new();
-        for flavor in 0..real.local_flavours.len() {
-            let row = manifest
-                .fks_rows
-                .iter()
-                .find(|row| row.real_me_id == real.id && row.madmatrix_flavour_index == flavor);
-            let codes = match row {
-                Some(row) if row.pdgs.len() == manifest.nexternal => &row.pdgs,
-                _ => {
-                    return Err(refused(format!(
-                        "flavour {flavor} of real emission {} has no row of {} PDG codes",
-                        real.id, manifest.nexternal
-                    )));
-                }
-            };
+        for (flavor, codes) in real.local_flavours.iter().enumerate() {
+            if codes.len() != manifest.nexternal {
+                return Err(refused(format!(
+                    "flavour {flavor} of real emission {} has {} PDG codes instead of {}",
+                    real.id,
+                    codes.len(),
+                    manifest.nexternal
+                )));
+            }
+            let first = processes.len();
             for powers in &real.local_squared_orders {
                 let text = process_text(codes, incoming, &manifest.split_order_names, powers);
-                processes.push(generate(&text, options.card.as_deref())?);
+                processes.push(generate(&text, codes, options.card.as_deref())?);
+            }
+            if processes[first..].iter().all(Option::is_none) {
+                return Err(refused(format!(
+                    "all squared orders of flavour {flavor} of real emission {}, {codes:?}, vanish here; name its model by \
+                     CUDACPP_RUNTIME_MODEL",
+                    real.id
+                )));
             }
         }
         let carried = Carried {
@@ -112,7 +129,8 @@ pub fn run(options: &Options, backend: &str) -> Result<()> {
             backend: BackendChoice::Cpu,
             fingerprint: real.process_fingerprint.clone(),
         };
-        mebridge_capi::umami::matrix_elements::check_compatible(&carried.processes)?;
+        let all: Vec<Process> = carried.processes.iter().flatten().cloned().collect();
+        mebridge_capi::umami::matrix_elements::check_compatible(&all)?;
         let copy = attach(&bytes, &library, &carried)?;
         let name = format!("libmadmatrix_{}_{backend}.so", real.library_process_id);
         let to = options.output.join(name);
@@ -121,7 +139,8 @@ pub fn run(options: &Options, backend: &str) -> Result<()> {
     // All files or none.
     for (file, to, carried) in files {
         file.finish()?;
-        let names: Vec<&str> = carried.processes.iter().map(|p| p.name.as_str()).collect();
+        let processes = carried.processes.iter().flatten();
+        let names: Vec<&str> = processes.map(|p| p.name.as_str()).collect();
         output::print(&format!("{}: {}\n", to.display(), names.join(", ")))?;
     }
     Ok(())
@@ -158,10 +177,13 @@ fn process_text(codes: &[i32], incoming: usize, orders: &[String], powers: &[u32
     text.trim_end().to_owned()
 }
 
-fn generate(text: &str, card: Option<&Path>) -> Result<Process> {
-    let found = generated_processes(text, None, card)?;
+/// Generates a process of particles with these codes, or nothing if this squared order vanishes. As in MadGraph7's real
+/// emissions external particles have no width.
+fn generate(text: &str, codes: &[i32], card: Option<&Path>) -> Result<Option<Process>> {
+    let found = generated_unless_zero(text, codes, card)?;
     match &found[..] {
-        [process] => Ok(CardedProcess::with_card(process)),
+        [] => Ok(None),
+        [process] => Ok(Some(CardedProcess::with_card(process))),
         _ => Err(Error::InvalidProcess {
             what: format!("`{text}` is {} matrix elements", found.len()),
         }),

@@ -181,6 +181,12 @@ pub fn read<'l>(
     for (block, place, preset) in [
         ("C_NFKSPROCESS", 0, int(splitting.unwrap_or(0) + 1)),
         ("CBORN", 2, int(1)),
+        // From 3.6 on `SBORN` sets it before it calls; then no leg is taken to split for one helicity alone.
+        (
+            "TO_FORCE_IJGLU",
+            0,
+            Preset::Value(FortranValue::Logical(Truth::Known(false))),
+        ),
         ("TO_AMPS_BORN", 0, Preset::Before),
         ("TO_AMPS_BORN", 1, Preset::Before),
     ] {
@@ -211,6 +217,8 @@ pub fn read<'l>(
     if let Some(mixed) = run.complex {
         let mixed = expansion.matrix(interpreter, &mixed);
         let mixed = mixed.map_err(|what| unit.error(format!("the complex Born: {what}")))?;
+        // From 3.6 on only one triangle of the colour matrix is added, twice, which is right for |M|^2 alone; what is
+        // read here is the matrix.
         if !expansion.same(&mixed, &color) {
             return Err(unit.error("the complex Born has another colour matrix than the Born"));
         }
