@@ -268,10 +268,7 @@ mod tests {
             panic!("other beams");
         };
         assert!(beam.by_transverse_momentum && beam.of == Radiator::Electron);
-        assert_eq!(
-            (beam.order, beam.energy),
-            (BosonOrder::LeadingPower, 500.0)
-        );
+        assert_eq!((beam.order, beam.energy), (BosonOrder::LeadingPower, 500.0));
         assert!(!beam.above_mass);
     }
 }
