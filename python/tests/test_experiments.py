@@ -203,7 +203,6 @@ class Production(unittest.TestCase):
         self.assertGreater(min(alone), 0)
         self.assertTrue(5 < np.mean(alone) < 40, np.mean(alone))
         self.assertGreater(hadrons / 606, 20)
-        print(f"{info.sigmaGen() * 1e9} pb, W of {np.mean(alone)} GeV, {hadrons / 606} hadrons per event")
 
     def test_a_failed_step_leaves_nothing(self):
         made = self.place / "cmsgrid_final.lhe"
