@@ -198,7 +198,8 @@ struct mebridge_sample {
 /*
  Decides which of `events` events of matrix element number `element`, from 0, pass the caller's cut: writes false for
  those that do not. `momenta[events][legs][4]` are (E, px, py, pz) in GeV in the detector frame, the leg along +z
- first. If the run has several threads, they call this at the same time. Returns 0 on success.
+ first. If the run has several threads, they call this at the same time. It may call the library, but not with the same
+ handle. Returns 0 on success.
  */
 typedef int32_t (*mebridge_events_cut)(void *context,
                                        uint32_t element,

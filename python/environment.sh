@@ -12,7 +12,7 @@ skip() {
     exit 77
 }
 # The stamp says that all packages are there.
-stamp=$environment/complete-6
+stamp=$environment/complete-7
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || skip "there is no Python 3.10 or later"
 if [ ! -f "$stamp" ]; then
     rm -rf "$environment"
@@ -24,10 +24,10 @@ if [ ! -f "$stamp" ]; then
     $pip --only-binary :all: numpy "maturin>=1.9,<2" pytest pytest-timeout pytest-xdist || skip "the package registry cannot be reached"
     # It has no wheels for some systems; its tests are skipped then.
     $pip --only-binary :all: "madspace==0.2.1" || echo "there is no madspace 0.2.1 for this system" >&2
-    # Another reader of event files, plots, compiled programs, executors, formats and checks of types and style; tests that use
+    # Another reader of event files, a shower, plots, compiled programs, executors, formats and checks of types and style; tests that use
     # them are skipped without.
     # All in one call; one by one where one of them cannot be had.
-    packages="pylhe matplotlib jax distributed mpi4py h5py pyarrow pyhepmc awkward mypy ruff"
+    packages="pylhe matplotlib jax distributed mpi4py h5py pyarrow pyhepmc awkward pythia8mc mypy ruff"
     # shellcheck disable=SC2086
     $pip --only-binary :all: $packages 2>/dev/null || for package in $packages; do
         $pip --only-binary :all: "$package" || echo "there is no $package for this system" >&2

@@ -26,7 +26,9 @@ pub use bias::JetBias;
 use functions::FortranFunctions;
 use lund::LundCut;
 pub use lund::LundLegs;
-use mebridge_densities::{BosonBeam, Densities, FormFactor, PhotonPairs, Radiator, StrongCoupling};
+use mebridge_densities::{
+    BosonBeam, BosonOrder, Densities, FormFactor, PhotonPairs, Radiator, StrongCoupling,
+};
 use mebridge_gpu_sampler::check;
 use mebridge_lhe::record_bytes;
 use mebridge_phasespace::cuts::{Rule, Window};
@@ -206,8 +208,23 @@ struct Bosons {
     anti: bool,
     left_handed: f64,
     by_transverse_momentum: bool,
+    #[serde(default, with = "BosonOrderName")]
+    order: BosonOrder,
+    #[serde(default)]
+    energy: f64,
+    #[serde(default)]
+    above_mass: bool,
     alpha: f64,
     masses: [f64; 2],
+}
+
+/// Serialises [`BosonOrder`] by name.
+#[derive(Deserialize, Serialize)]
+#[serde(remote = "BosonOrder", rename_all = "snake_case")]
+enum BosonOrderName {
+    Logarithm,
+    LeadingPower,
+    NextToLeadingPower,
 }
 
 /// Serialises [`FormFactor`] by MG5aMC's names.

@@ -8,7 +8,7 @@ use mebridge::event_generator::{
 use mebridge::generate::generate_with;
 use mebridge::sampling::{ClusteredLines, Common, Elements, MatrixElement, integrand};
 use mebridge::{Bridge, Switches, models};
-use mebridge_densities::{BosonBeam, Densities, Radiator, StrongCoupling};
+use mebridge_densities::{BosonBeam, BosonOrder, Densities, Radiator, StrongCoupling};
 use mebridge_phasespace::Rows;
 use mebridge_phasespace::cuts::{Observable, Window};
 use mebridge_phasespace::scales::{Dynamical, Scale};
@@ -517,6 +517,9 @@ fn beams_are_asked_for_by_json() {
         anti: true,
         left_handed: 0.25,
         by_transverse_momentum: true,
+        order: BosonOrder::NextToLeadingPower,
+        energy: 1500.0,
+        above_mass: true,
         alpha: 1.0 / 132.507,
         masses: [80.419, 91.188],
     });
@@ -572,6 +575,9 @@ fn bosons_have_densities_by_helicity() {
             anti,
             left_handed,
             by_transverse_momentum: false,
+            order: BosonOrder::Logarithm,
+            energy: 2000.0,
+            above_mass: false,
             alpha,
             masses: [80.419, 91.188],
         };
@@ -631,6 +637,9 @@ fn massless_partons_have_their_fraction() {
             anti: true,
             left_handed: 0.5,
             by_transverse_momentum: false,
+            order: BosonOrder::Logarithm,
+            energy: 2000.0,
+            above_mass: false,
             alpha: 1.0 / 132.507,
             masses: [80.419, 91.188],
         })),

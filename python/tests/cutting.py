@@ -47,8 +47,8 @@ def tail(momenta):
 
 
 def with_package(momenta):
-    """A cut that uses the package in a worker."""
+    """A cut that calls the library in a worker."""
     import mebridge
 
     assert mebridge.__version__ and issubclass(mebridge.Error, Exception)
-    return momenta[:, 0, 0] > 0.0
+    return mebridge.Process("g g > t t~").evaluate(momenta, alpha_s=0.1) > 0.0

@@ -6,6 +6,7 @@ import pathlib
 import re
 import stat
 import subprocess
+import sys
 import tarfile
 import tempfile
 import unittest
@@ -22,6 +23,10 @@ try:
     import pylhe
 except ImportError:
     pylhe = None
+try:
+    import pythia8mc as pythia8
+except ImportError:
+    pythia8 = None
 
 PROCESS = "u d~ > w+ @0; add process u d~ > w+ g @1"
 # Arguments of MG5aMC's systematics in genproductions.
@@ -153,6 +158,51 @@ class Production(unittest.TestCase):
         for row in (0, 300, 605):
             self.assertAlmostEqual(events[row].weights["1013"] / arrays.weights[row, 12], 1, places=6)
             self.assertEqual(int(events[row].eventinfo.pid), arrays.events["process_id"][row])
+
+    def test_they_are_showered(self):
+        """Pythia reads all events, cross sections, masses and weights, and showers and hadronises the events."""
+        if pythia8 is None:
+            print("SKIPPED: showers of events: pythia8mc is not installed", file=sys.stderr)
+            self.skipTest("pythia8mc is not installed")
+        _, output = self.merged()
+        arrays = mebridge.read_events(output)
+        # Its wheel reads no compressed files.
+        plain = self.place / "all.lhe"
+        plain.write_bytes(gzip.decompress(output.read_bytes()))
+        pythia = pythia8.Pythia("", False)
+        for setting in (
+            *("Print:quiet = on", "Beams:frameType = 4", f"Beams:LHEF = {plain}", "PartonLevel:MPI = off"),
+            *("Random:setSeed = on", "Random:seed = 1"),
+        ):
+            self.assertTrue(pythia.readString(setting), setting)
+        self.assertTrue(pythia.init())
+        momenta, hadrons = [], 0
+        for row, (event, weights) in enumerate(zip(arrays.events, arrays.weights)):
+            self.assertTrue(pythia.next(), row)
+            info, particles = pythia.infoPython(), pythia.event
+            self.assertEqual(info.numberOfWeights(), 15)
+            # The last ones by their numbers, which Pythia replaces from 1001 to 1009 with its names of aMC@NLO's weights.
+            names = [info.weightNameByIndex(place) for place in range(15)]
+            self.assertEqual(names[10:], [str(number) for number in range(1010, 1015)])
+            values = [info.weightValueByIndex(place) for place in range(15)]
+            np.testing.assert_allclose(values, [event["weight"], *weights], rtol=1e-6)
+            final = [particles[place] for place in range(particles.size()) if particles[place].isFinal()]
+            total = [sum(getattr(one, name)() for one in final) for name in ("e", "px", "py", "pz", "charge")]
+            np.testing.assert_allclose(total, [8000, 0, 0, 0, 2], atol=1e-3)
+            bosons = [place for place in range(particles.size()) if particles[place].id() == 24]
+            self.assertAlmostEqual(particles[bosons[0]].m(), 80.419, places=3)
+            momenta.append((event["process_id"], particles[bosons[-1]].pT()))
+            hadrons += sum(one.isHadron() for one in final)
+        self.assertFalse(pythia.next())
+        info = pythia.infoPython()
+        self.assertTrue(info.atEndOfFile())
+        self.assertEqual(info.nAccepted(), 606)
+        np.testing.assert_allclose(1e9 * info.sigmaGen(), arrays.processes["cross_section"].sum(), rtol=1e-6)
+        # Radiation gives a transverse momentum to W bosons that have none in the file.
+        alone = [momentum for number, momentum in momenta if number == 0]
+        self.assertGreater(min(alone), 0)
+        self.assertTrue(5 < np.mean(alone) < 40, np.mean(alone))
+        self.assertGreater(hadrons / 606, 20)
 
     def test_a_failed_step_leaves_nothing(self):
         made = self.place / "cmsgrid_final.lhe"

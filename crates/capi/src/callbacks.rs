@@ -1,5 +1,6 @@
 //! Functions of the caller: those that receive answers, and cuts, biases and hooks of runs.
 
+use super::call_caller;
 use super::sized::SizedStruct;
 use mebridge_sampler::integrand::{Failure, Selection};
 use std::ffi::{CString, c_char, c_void};
@@ -22,7 +23,8 @@ pub unsafe fn pass_answer(take: Take, context: *mut c_void, answer: String) {
 
 /// Decides which of `events` events of matrix element number `element`, from 0, pass the caller's cut: writes false for
 /// those that do not. `momenta[events][legs][4]` are (E, px, py, pz) in GeV in the detector frame, the leg along +z
-/// first. If the run has several threads, they call this at the same time. Returns 0 on success.
+/// first. If the run has several threads, they call this at the same time. It may call the library, but not with the same
+/// handle. Returns 0 on success.
 pub type Cut = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
@@ -140,10 +142,10 @@ impl CallerSelection {
         let (events, numbers) = (values.len(), momenta.as_flattened().as_ptr());
         let Context(context) = self.context;
         // SAFETY: the arrays have the lengths that the function receives; it writes valid values, as its caller promised.
-        let failed = unsafe {
+        let failed = call_caller(|| unsafe {
             let values = values.as_mut_ptr();
             function(context, element as u32, events, legs, numbers, values)
-        };
+        });
         match failed {
             0 => Ok(()),
             _ => Err(format!("the {what} of the caller failed").into()),

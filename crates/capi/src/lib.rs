@@ -91,21 +91,26 @@ impl Drop for Inside {
     }
 }
 
-/// Calls a function of the caller, which may call the library again: this thread holds no lock meanwhile.
+/// Calls a function of the caller, which may call the library again: this thread holds no lock meanwhile but that of the
+/// object that the call in progress is for.
 pub(crate) fn call_caller<T>(call: impl FnOnce() -> T) -> T {
-    /// Marks the thread as inside again, even if the call unwinds.
-    struct Back;
+    /// Marks the thread as before the call, even if that unwinds. A thread of the library is not inside.
+    struct Back(bool);
 
     impl Drop for Back {
         fn drop(&mut self) {
-            INSIDE.with(|inside| inside.store(true, Ordering::Relaxed));
+            INSIDE.with(|inside| inside.store(self.0, Ordering::Relaxed));
             compiler_fence(Ordering::SeqCst);
         }
     }
 
     compiler_fence(Ordering::SeqCst);
-    INSIDE.with(|inside| inside.store(false, Ordering::Relaxed));
-    let _back = Back;
+    let was = INSIDE.with(|inside| {
+        let was = inside.load(Ordering::Relaxed);
+        inside.store(false, Ordering::Relaxed);
+        was
+    });
+    let _back = Back(was);
     call()
 }
 

@@ -73,7 +73,7 @@ impl Task<f64> for DensityPoints<'_> {
                         continue;
                     }
                     Interpolation::Bosons(of) => {
-                        of.evaluate(place[0], place[1], values);
+                        of.evaluate(place[0], q2, place[1], values);
                         continue;
                     }
                     Interpolation::Lhapdf => part(self.tables, q2),

@@ -32,7 +32,7 @@ mod ultraperipheral;
 
 use std::path::{Path, PathBuf};
 
-pub use bosons::BosonBeam;
+pub use bosons::{BosonBeam, BosonOrder};
 pub use coupling::{StrongCoupling, evolved};
 use evaluate::DensityPoints;
 use interpolation::Interpolation;

@@ -1,5 +1,7 @@
 use super::axis::{Axis, cubic, hermite};
-use super::{BosonBeam, Densities, FormFactor, PhotonPairs, Radiator, StrongCoupling, evolved};
+use super::{
+    BosonBeam, BosonOrder, Densities, FormFactor, PhotonPairs, Radiator, StrongCoupling, evolved,
+};
 use mebridge_simd::Level;
 use std::path::PathBuf;
 
@@ -748,6 +750,158 @@ fn pairs_of_photons_are_nearly_products_at_small_x() {
     }
 }
 
+/// Results of MG5aMC 3.7.1's `ElectroweakFluxDriver.f`, as in [`bosons_are_those_of_fortran`], with `evaorder` and `eva_xcut`.
+#[test]
+fn bosons_beyond_logarithms_are_those_of_fortran() {
+    use BosonOrder::{LeadingPower, Logarithm, NextToLeadingPower};
+    use Radiator::{Electron, Muon};
+    let beam = BosonBeam {
+        of: Electron,
+        anti: false,
+        left_handed: 0.9,
+        by_transverse_momentum: false,
+        order: LeadingPower,
+        energy: 5000.0,
+        above_mass: true,
+        alpha: 1.0 / 132.507,
+        masses: [80.419, 91.188],
+    };
+    let wanted: [(BosonBeam, f64, f64, [f64; 8]); 6] = [
+        (
+            beam,
+            0.2,
+            250_000.0,
+            [
+                3.194_263_402_787_182e-2,
+                2.239_960_643_448_273e-2,
+                1.245_077_317_419_346_7e-3,
+                8.002_426_070_786_478e-4,
+                8.468_661_877_334_385e-4,
+                6.579_635_401_328_06e-3,
+                3.793_035_990_103_562e-3,
+                4.210_966_656_849_959e-3,
+            ],
+        ),
+        (
+            BosonBeam {
+                of: Muon,
+                anti: true,
+                order: NextToLeadingPower,
+                energy: 1500.0,
+                ..beam
+            },
+            0.07,
+            250_000.0,
+            [
+                2.005_325_304_081_359_6e-2,
+                1.785_621_547_464_35e-2,
+                -5.431_713_806_511_938e-3,
+                2.329_391_923_383_385_3e-5,
+                -5.202_597_098_440_46e-3,
+                -3.958_354_193_987_82e-3,
+                9.005_940_645_349_82e-5,
+                -4.205_119_890_234_639e-3,
+            ],
+        ),
+        (
+            BosonBeam {
+                of: Muon,
+                left_handed: 0.3,
+                by_transverse_momentum: true,
+                order: NextToLeadingPower,
+                energy: 1500.0,
+                above_mass: false,
+                ..beam
+            },
+            0.05,
+            250_000.0,
+            [
+                1.899_790_862_732_197_7e-2,
+                1.979_309_879_256_539_7e-2,
+                -1.261_634_102_841_011_8e-2,
+                -6.545_811_655_783_57e-4,
+                -1.273_553_132_578_751e-2,
+                -2.713_236_341_340_309_6e-2,
+                -8.972_574_365_000_369e-4,
+                -2.587_992_280_325_396e-2,
+            ],
+        ),
+        // Z bosons with less energy than their mass, and a scale below those of W bosons.
+        (
+            BosonBeam {
+                anti: true,
+                left_handed: 0.5,
+                by_transverse_momentum: true,
+                energy: 1000.0,
+                ..beam
+            },
+            0.085,
+            2500.0,
+            [
+                2.545_558_920_188_250_8e-2,
+                2.545_558_920_188_250_8e-2,
+                0.0,
+                0.0,
+                0.0,
+                1.944_606_618_264_751_4e-4,
+                1.181_380_312_958_134e-3,
+                2.322_681_021_547_078e-4,
+            ],
+        ),
+        (
+            BosonBeam {
+                of: Muon,
+                order: NextToLeadingPower,
+                energy: 1000.0,
+                ..beam
+            },
+            0.9,
+            5000.0,
+            [
+                1.408_184_497_449_316_8e-2,
+                1.703_575_030_210_604_8e-3,
+                9.294_110_764_698_179e-5,
+                5.116_125_152_066_017_5e-5,
+                7.508_082_975_928_473e-6,
+                4.685_144_870_106_341e-4,
+                2.413_033_843_102_042_4e-4,
+                4.575_855_392_897_971e-6,
+            ],
+        ),
+        // The energies of bosons are cut for the logarithm alone, too.
+        (
+            BosonBeam {
+                order: Logarithm,
+                energy: 300.0,
+                ..beam
+            },
+            0.2,
+            250_000.0,
+            [
+                3.194_263_402_787_182e-2,
+                2.239_960_643_448_273e-2,
+                0.0,
+                0.0,
+                0.0,
+                0.0,
+                0.0,
+                0.0,
+            ],
+        ),
+    ];
+    for (beam, x, q2, wanted) in wanted {
+        let densities = Densities::bosons(beam);
+        let mut found = [1.0; 2 * 8];
+        densities.evaluate(&[x, x], &[q2, f64::NAN], &mut found);
+        for (&found, wanted) in found[..8].iter().zip(wanted) {
+            near(found, wanted, 1e-12);
+        }
+        assert!(found[8].is_nan());
+        // Longitudinal ones depend on the scale as well, unless they are cut.
+        assert_eq!(found[14].is_nan(), wanted[6] != 0.0);
+    }
+}
+
 /// Beam, whether it is the antiparticle, its left-handed fraction, whether by transverse momentum, x, Q, and the values of
 /// [`bosons_are_those_of_fortran`].
 type OfBosons = (Radiator, bool, f64, bool, f64, f64, [f64; 8]);
@@ -856,6 +1010,9 @@ fn bosons_are_those_of_fortran() {
             anti,
             left_handed,
             by_transverse_momentum,
+            order: BosonOrder::Logarithm,
+            energy: 5000.0,
+            above_mass: false,
             alpha: 1.0 / 132.507,
             masses: [80.419, 91.188],
         };

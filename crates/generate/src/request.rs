@@ -481,7 +481,7 @@ fn polarizations(text: &str, of: &[ParticleId], model: &Model) -> Result<Vec<i8>
             'A' | 'a' => return Err("A (auxiliary) is a polarisation of vectors".into()),
             'G' | 'H' | 'Q' | 'W' | 'S' => {
                 return Err(format!(
-                    "`{letter}` is a part of a vector's propagator that MG5aMC 3.8 knows, but that cannot be generated here; \
+                    "`{letter}` is a part of a vector's propagator that MG5aMC knows from 3.7.1 on, but that cannot be generated here; \
                      write the output with MG5aMC, and import it"
                 ));
             }
@@ -1078,7 +1078,7 @@ mod tests {
             ("u u~ > z a{0}", "not a polarisation of massless"),
             (
                 "u u~ > z{G} h",
-                "a part of a vector's propagator that MG5aMC 3.8 knows",
+                "a part of a vector's propagator that MG5aMC knows from 3.7.1 on",
             ),
             ("u u~ > z{+-0} h", "`-0` is 0 alone in MG5aMC"),
             ("u u~ > z{+0} h", "write `0`, or `0+`"),

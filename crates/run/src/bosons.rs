@@ -6,11 +6,14 @@ use crate::cards::Cards;
 use crate::element::Element;
 use crate::load;
 use crate::source::Source;
+use mebridge::files::regular;
 use mebridge::process::card::Card;
 use mebridge::{Error, Result, models};
-use mebridge_densities::BosonBeam;
+use mebridge_densities::{BosonBeam, BosonOrder};
 use mebridge_support::sorted::SortedSet;
 
+/// Largest size of a file of an output, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
 /// PDG codes of the bosons with a mass.
 const W: i32 = 24;
 const Z: i32 = 23;
@@ -100,10 +103,30 @@ pub fn beams(cards: &Cards, elements: &[Element]) -> Result<[Option<BosonBeam>; 
             anti: of.lpp[beam] < 0,
             left_handed: 0.5 - polarisation / 200.0,
             by_transverse_momentum: card.integer("ievo_eva") != 0,
+            order: match card.integer("evaorder") {
+                0 => BosonOrder::Logarithm,
+                1 => BosonOrder::LeadingPower,
+                _ => BosonOrder::NextToLeadingPower,
+            },
+            energy: card.number(&format!("ebeam{}", beam + 1)),
+            above_mass: above_mass(cards),
             alpha,
             masses,
         })
     }))
+}
+
+/// Whether bosons have at least an energy of their mass (`eva_xcut`). MG5aMC before 3.7 does not know this, so that a card
+/// of its output without the entry does not ask for it.
+fn above_mass(cards: &Cards) -> bool {
+    const ENTRY: &str = "eva_xcut";
+    if let Source::Output(output) = &cards.source
+        && !cards.run_card.has_entry(ENTRY)
+    {
+        let text = regular::read_to_string(&output.path.join("Source/run.inc"), MAX_BYTES);
+        return text.is_ok_and(|text| text.to_ascii_lowercase().contains(ENTRY));
+    }
+    cards.run_card.integer(ENTRY) != 0
 }
 
 /// The mass of a boson, GeV: that of a leg, or of the model, in which it may be a function of other parameters.
@@ -205,6 +228,8 @@ mod tests {
             (Radiator::Muon, true, 0.5)
         );
         assert_eq!((second.anti, second.left_handed), (false, 0.75));
+        assert_eq!(first.order, BosonOrder::Logarithm);
+        assert!(first.above_mass && first.energy == 5000.0);
         assert_eq!((first.alpha, first.masses[1]), (1.0 / 132.507, 91.188));
         assert!((first.masses[0] - 80.419).abs() < 1e-3);
         // Whole plans of other programs keep the helicities.
@@ -222,6 +247,8 @@ mod tests {
             ("pdlabel1", "eva"),
             ("pdlabel2", "none"),
             ("ievo_eva", "1"),
+            ("evaorder", "1"),
+            ("eva_xcut", "0"),
         ];
         let spec = spec("w+ e- > ve h", folder.path(), &eva);
         let cards = Cards::read(&spec).unwrap();
@@ -241,5 +268,7 @@ mod tests {
             panic!("other beams");
         };
         assert!(beam.by_transverse_momentum && beam.of == Radiator::Electron);
+        assert_eq!((beam.order, beam.energy), (BosonOrder::LeadingPower, 500.0));
+        assert!(!beam.above_mass);
     }
 }

@@ -81,10 +81,12 @@ impl Cards {
             true => Vec::new(),
             false => source.directories()?,
         };
+        let mut added = None;
         if let Source::Output(output) = &source
             && !changed_files
         {
-            notices.extend(written::check(output)?);
+            added = written::cuts_of_user(output)?;
+            notices.extend(written::check(output, added.as_ref())?);
             if run_card.bias()?.is_some() {
                 written::check_bias(output)?;
             }
@@ -114,7 +116,7 @@ impl Cards {
             let what = "me_frame is for collisions: a particle that decays is at rest".to_owned();
             return Err(run_card.refused(what, "set it to [1, 2]"));
         }
-        let functions = UserFunctions::find(&source, &run_card, *changed_files)?;
+        let functions = UserFunctions::find(&source, &run_card, *changed_files, added)?;
         let own_scale = functions.as_ref().and_then(UserFunctions::scale);
         let labels: Vec<&str> = densities::labels().collect();
         let beams = match decays {

@@ -6,6 +6,7 @@ use mebridge::generate::MatrixElements;
 use mebridge::generate::lines::{ChannelLines, DiagramLines};
 use mebridge::locate::process_text;
 use mebridge::model::Model;
+use mebridge::model::dependent::DependentValues;
 use mebridge::models;
 use mebridge::process::Process;
 use mebridge::runtime::ProcessChoice;
@@ -35,6 +36,8 @@ pub struct NamedProcess {
     pub processes: Vec<Process>,
     /// The process number (`@`) of each matrix element.
     pub numbers: Vec<u32>,
+    /// Masses and widths that the parameter card need not have.
+    pub dependent: DependentValues,
     described: Vec<DiagramLines>,
     pdf_data: Option<PathBuf>,
     cards: Temporary,
@@ -60,6 +63,7 @@ impl NamedProcess {
             described,
             processes,
             numbers,
+            dependent,
             card,
         } = generated;
         let cards = Temporary::folder(&std::env::temp_dir(), 0o700);
@@ -79,6 +83,7 @@ impl NamedProcess {
             model: model.map(Path::to_owned),
             processes,
             numbers,
+            dependent,
             described,
             pdf_data: pdf_data.map(absolute),
             cards,
@@ -163,6 +168,7 @@ struct Generated {
     processes: Vec<Process>,
     /// The process number of each matrix element.
     numbers: Vec<u32>,
+    dependent: DependentValues,
     /// The text of the model's parameter card.
     card: String,
 }
@@ -207,6 +213,10 @@ impl Generated {
             described,
             processes: processes.collect::<Result<_>>()?,
             numbers,
+            dependent: model.dependent_values().map_err(|what| {
+                let what = format!("masses and widths of the model {}: {what}", model.name);
+                Error::run(what, "correct the model")
+            })?,
             card: param_card::text(&model.card, &scales),
         })
     }
@@ -440,6 +450,50 @@ mod tests {
             param_card::text(&entries, &SortedMap::from([("wilson", 1000.0)])),
             wanted
         );
+    }
+
+    /// The lines, but for the formula of the W, are those of MG5aMC 3.5.7 for the same card.
+    #[test]
+    fn the_banner_has_all_masses() {
+        let found = named("u u~ > z");
+        let card = std::fs::read_to_string(found.card("param_card.dat")).unwrap();
+        let whole = param_card::completed(&card, &found.dependent);
+        let masses = "  25 125.0 # MH\n## Dependent parameters, given by model restrictions.\n  \
+                      1 0.000000e+00 # d : 0.0\n  2 0.000000e+00 # u : 0.0\n  3 0.000000e+00 # s : 0.0\n  \
+                      4 0.000000e+00 # c : 0.0\n  11 0.000000e+00 # e- : 0.0\n  12 0.000000e+00 # ve : 0.0\n  \
+                      13 0.000000e+00 # mu- : 0.0\n  14 0.000000e+00 # vm : 0.0\n  16 0.000000e+00 # vt : 0.0\n  \
+                      21 0.000000e+00 # g : 0.0\n  22 0.000000e+00 # a : 0.0\n  24 8.041900e+01 # w+ : ";
+        assert!(whole.contains(masses), "{whole}");
+        let widths: Vec<&str> = whole.lines().filter(|l| l.starts_with("DECAY")).collect();
+        assert_eq!(widths.len(), 17, "{whole}");
+        assert_eq!(
+            [widths[0], widths[3], widths[8], widths[16]],
+            [
+                "DECAY 6 1.4915 # WT",
+                "DECAY 25 0.006382339 # WH",
+                "DECAY 5 0.000000e+00 # b : 0.0",
+                "DECAY 22 0.000000e+00 # a : 0.0"
+            ]
+        );
+        // Another mass of the Z, and the W of the former card.
+        let other = whole.replace("91.188 ", "90.0 ");
+        let other = param_card::completed(&other, &found.dependent);
+        assert!(other.contains("\n  24 7.894173e+01 # w+ : "), "{other}");
+        assert_eq!(param_card::completed(&other, &found.dependent), other);
+        assert!(!other.contains("QNUMBERS"));
+    }
+
+    #[test]
+    fn cards_without_masses_or_what_they_need() {
+        let dependent = named("u u~ > z").dependent;
+        let card = "Block SMINPUTS\n  1 132.507\nDECAY 6 1.5";
+        let whole = param_card::completed(card, &dependent);
+        assert!(whole.contains("DECAY 6 1.5\nBlock MASS\n## Dep"), "{whole}");
+        assert!(
+            whole.contains("\n  11 0.000000e+00 # e- : 0.0\n"),
+            "{whole}"
+        );
+        assert!(!whole.contains("  24 "), "{whole}");
     }
 
     /// As MG5aMC 3.5.7 writes cards.

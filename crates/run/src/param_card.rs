@@ -3,6 +3,7 @@
 use crate::text::{self, repr};
 use mebridge::Result;
 use mebridge::model::CardEntry;
+use mebridge::model::dependent::{DependentValue, DependentValues, QuantumNumbers};
 use mebridge::process::card::Card;
 use mebridge_support::sorted::SortedMap;
 use std::f64::consts::{PI, SQRT_2};
@@ -11,6 +12,9 @@ use std::path::Path;
 
 /// The word for a width that is to be computed.
 const AUTO: &str = "auto";
+
+/// What MG5aMC writes above masses and widths that it does not read.
+const DEPENDENT: &str = "## Dependent parameters, given by model restrictions.\n";
 
 /// The numbers of a card.
 #[derive(Clone, Debug, Default)]
@@ -147,6 +151,118 @@ pub fn text(entries: &[CardEntry], scales: &SortedMap<&str, f64>) -> String {
             .map(|(_, lines)| lines.as_str()),
     );
     text
+}
+
+/// The card with the masses and widths of all particles, and the quantum numbers of those outside of the Standard Model,
+/// as MG5aMC has them in its files: MadSpin and Pythia need them. A number that differs from the model's is replaced.
+pub fn completed(text: &str, model: &DependentValues) -> String {
+    let card = Card::parse(text, Path::new(""));
+    let six = |value: f64| text::scientific(value, 6);
+    let (mut wrong, mut absent) = (SortedMap::new(), Vec::new());
+    for of in model.of(&card) {
+        match card.number(of.block, &[of.pdg]) {
+            None => absent.push(of),
+            Some(number) if six(number) != six(of.value) => {
+                wrong.insert((of.block, of.pdg), six(of.value));
+            }
+            Some(_) => {}
+        }
+    }
+    let lines = |block: &str, begin: &str| {
+        let of_block: Vec<&DependentValue> = absent.iter().filter(|of| of.block == block).collect();
+        let line = |of: &&DependentValue| {
+            let DependentValue { pdg, comment, .. } = of;
+            format!("{begin}{pdg} {} # {comment}\n", six(of.value))
+        };
+        let head = if of_block.is_empty() { "" } else { DEPENDENT };
+        head.to_owned() + &of_block.iter().map(line).collect::<String>()
+    };
+    let masses = lines("mass", "  ");
+    // Behind the last entry of the block.
+    let (mut found, mut block, mut end) = (String::with_capacity(text.len()), None, None);
+    for line in text.split_inclusive('\n') {
+        let mut words = without_comment(line).split_whitespace();
+        let key = match (words.next(), words.next()) {
+            (Some(word), name) if word.eq_ignore_ascii_case("block") => {
+                block = name.map(str::to_ascii_lowercase);
+                None
+            }
+            (Some(word), Some(code)) if word.eq_ignore_ascii_case("decay") => {
+                block = None;
+                code.parse().ok().map(|code| ("decay", code))
+            }
+            (Some(code), Some(_)) if block.as_deref() == Some("mass") => {
+                code.parse().ok().map(|code| ("mass", code))
+            }
+            _ => None,
+        };
+        let number = key.and_then(|key| wrong.get(&key));
+        let number = number.zip(match key {
+            Some(("decay", _)) => words.next(),
+            _ => without_comment(line).split_whitespace().nth(1),
+        });
+        match number {
+            None => found.push_str(line),
+            Some((number, word)) => {
+                let at = word.as_ptr() as usize - line.as_ptr() as usize;
+                found.extend([&line[..at], number, &line[at + word.len()..]]);
+            }
+        }
+        if !found.ends_with('\n') {
+            found.push('\n');
+        }
+        if block.as_deref() == Some("mass") && !without_comment(line).trim().is_empty() {
+            end = Some(found.len());
+        }
+    }
+    match end {
+        Some(end) => found.insert_str(end, &masses),
+        None if masses.is_empty() => {}
+        None => found += &format!("Block MASS\n{masses}"),
+    }
+    found += &lines("decay", "DECAY ");
+    for of in &model.quantum_numbers {
+        let name = format!("qnumbers {}", of.pdg);
+        if !has_block(text, &name) {
+            found += &quantum_numbers(of);
+        }
+    }
+    found
+}
+
+/// Whether a card has a block with this name, of one or more words in lower case.
+fn has_block(text: &str, name: &str) -> bool {
+    let of = |line| {
+        let mut words = without_comment(line).split_whitespace();
+        let begins = words
+            .next()
+            .is_some_and(|word| word.eq_ignore_ascii_case("block"));
+        begins
+            && words
+                .map(str::to_ascii_lowercase)
+                .collect::<Vec<_>>()
+                .join(" ")
+                == name
+    };
+    text.lines().any(of)
+}
+
+/// As MG5aMC writes them.
+fn quantum_numbers(of: &QuantumNumbers) -> String {
+    let QuantumNumbers {
+        pdg,
+        name,
+        charge,
+        spin,
+        color,
+        own_anti,
+    } = of;
+    format!(
+        "Block QNUMBERS {pdg}  # {name}\n        1 {charge}  # 3 times electric charge\n        2 {spin}  # number of \
+         spin states (2S+1)\n        3 {color}  # colour rep (1: singlet, 3: triplet, 8: octet)\n        4 {}  # \
+         Particle/Antiparticle distinction (0=own anti)\n",
+        u8::from(!own_anti)
+    )
 }
 
 #[cfg(test)]

@@ -575,6 +575,9 @@ pub fn card_texts(
     if !param_card::open_widths(&parameters).is_empty() {
         parameters = param_card::with_widths(&parameters, &load::widths(elements));
     }
+    if let Source::Named(named) = &cards.source {
+        parameters = param_card::completed(&parameters, &named.dependent);
+    }
     let run = crate::text::read(&cards.run_card_file, "the run card")?;
     // Cards from MG5aMC are complete; others are completed for readers without defaults, such as Pythia.
     let mut entries = match &cards.source {

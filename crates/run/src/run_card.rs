@@ -19,12 +19,14 @@ const OWN_LABELS: &str = "mixed";
 /// Entries of MadEvent's configuration of cores and clusters, which do not belong to a run card.
 const CONFIGURATION: [&str; 4] = ["nb_core", "run_mode", "cluster_type", "cluster_queue"];
 /// Entries that are whole numbers, with their supported values.
-const CHOICES: [(&str, [i64; 2]); 5] = [
-    ("ievo_eva", [0, 1]),
-    ("sde_strategy", [1, 2]),
-    ("ickkw", [0, 1]),
-    ("ktscheme", [1, 2]),
-    ("cutuse", [0, 1]),
+const CHOICES: [(&str, &[i64]); 7] = [
+    ("ievo_eva", &[0, 1]),
+    ("evaorder", &[0, 1, 2]),
+    ("eva_xcut", &[0, 1]),
+    ("sde_strategy", &[1, 2]),
+    ("ickkw", &[0, 1]),
+    ("ktscheme", &[1, 2]),
+    ("cutuse", &[0, 1]),
 ];
 /// Values of `event_norm`.
 const NORMS: [&str; 3] = ["average", "sum", "unity"];
@@ -251,7 +253,7 @@ impl RunCard {
         })
     }
 
-    /// The seed: `iseed` without its sign. After a run, MG5aMC 3.8 sets a positive `iseed` in the card to 0 and keeps a
+    /// The seed: `iseed` without its sign. After a run, MG5aMC 3.7.2 sets a positive `iseed` in the card to 0 and keeps a
     /// negative one; here the card is not changed.
     ///
     /// # Errors
@@ -518,7 +520,8 @@ impl RunCard {
         }
         for (name, known) in CHOICES {
             if !known.contains(&self.integer(name)) {
-                return Err(refused(name, &known.map(|value| value.to_string())));
+                let known: Vec<String> = known.iter().map(i64::to_string).collect();
+                return Err(refused(name, &known));
             }
         }
         let tag = self.text("run_tag");

@@ -8,7 +8,7 @@ use crate::output::{Directory, Output};
 use crate::run_card::value::Value;
 use crate::run_card::{RunCard, entries};
 use crate::source::Source;
-use crate::written::{SCALES, cuts_of_user, functions_file, functions_of_user, scales_of_user};
+use crate::written::{SCALES, functions_file, functions_of_user, scales_of_user};
 use mebridge::files::regular;
 use mebridge::import::user_code::{
     AddedCuts, CUT, FACTORISATION, FortranNumber, FortranText, PASSCUTS, RENORMALISATION, SCALE,
@@ -64,11 +64,17 @@ pub struct UserFunctions {
 }
 
 impl UserFunctions {
-    /// Finds the functions of a run; `None` if there are none. `changed_files` leaves out those of the output.
+    /// Finds the functions of a run; `None` if there are none. `changed_files` leaves out those of the output, except for
+    /// `added`, the answer of [`cuts_of_user`](crate::written::cuts_of_user).
     ///
     /// # Errors
     /// A file cannot be read, or has something that is not run here.
-    pub fn find(source: &Source, card: &RunCard, changed_files: bool) -> Result<Option<Self>> {
+    pub fn find(
+        source: &Source,
+        card: &RunCard,
+        changed_files: bool,
+        added: Option<(AddedCuts, Vec<String>)>,
+    ) -> Result<Option<Self>> {
         let names = card.words(FILES);
         let output = match source {
             Source::Output(output) => output,
@@ -101,7 +107,7 @@ impl UserFunctions {
                 files.push(read(&output.path.join(SCALES))?);
             }
         }
-        if !changed_files && let Some((added, names)) = cuts_of_user(output)? {
+        if let Some((added, names)) = added {
             check_jumps(&added, card)?;
             own.extend(names);
             files.push(added.file);

@@ -370,11 +370,11 @@ fn template(output: &Output) -> Option<PathBuf> {
 }
 
 /// Checks that the routines of an output are as MG5aMC writes them; returns a notice if some are of a version that is
-/// not known here.
+/// not known here. `added` is the answer of [`cuts_of_user`].
 ///
 /// # Errors
 /// A routine is changed.
-pub fn check(output: &Output) -> Result<Option<String>> {
+pub fn check(output: &Output, added: Option<&(AddedCuts, Vec<String>)>) -> Result<Option<String>> {
     if let [(one, of_one), (other, of_other)] = &output.versions()[..]
         && of_one != of_other
     {
@@ -388,8 +388,8 @@ pub fn check(output: &Output) -> Result<Option<String>> {
     }
     let table = table(WRITTEN);
     let template = template(output);
-    let added = cuts_of_user(output)?.map_or(Vec::new(), |(_, own)| own);
-    let found = differences(output, &table, template.as_deref(), &added);
+    let added = added.map_or(&[][..], |(_, own)| own);
+    let found = differences(output, &table, template.as_deref(), added);
     let version = output.version();
     let listed = |of: &[(PathBuf, Vec<String>)]| {
         let one = |(file, what): &(PathBuf, Vec<String>)| {
@@ -615,7 +615,7 @@ mod tests {
             changed(),
             ["SubProcesses/P1_qq_ttx/cuts.f: OTHER, line 1; without NOTHING"]
         );
-        let error = check(&sample.output()).unwrap_err().to_string();
+        let error = check(&sample.output(), None).unwrap_err().to_string();
         assert!(error.contains("cuts.f (OTHER, line "), "{error}");
         assert!(
             error.contains("give --changed-files (changed_files=True) where"),
@@ -666,7 +666,7 @@ mod tests {
     fn two_versions_are_refused() {
         let sample = TestOutput::new();
         sample.write("SubProcesses/MGVersion.txt", "3.6.0");
-        let error = check(&sample.output()).unwrap_err().to_string();
+        let error = check(&sample.output(), None).unwrap_err().to_string();
         let says = "MGMEVersion.txt says MG5aMC 3.5.7, SubProcesses/MGVersion.txt 3.6.0; write the output anew";
         assert!(error.ends_with(says), "{error}");
         for name in ["MGMEVersion.txt", "SubProcesses/MGVersion.txt"] {

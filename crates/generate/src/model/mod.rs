@@ -11,10 +11,12 @@
 //! | `parameters` | formulas of parameters and couplings as arithmetic |
 //! | `lorentz` | Lorentz structures as sums of products of tensors |
 //! | `widths` | widths as sums of partial widths |
+//! | [`dependent`] | masses and widths without an entry in the card |
 //! | `running` | parameters that run with alpha_s |
 //! | `tensor`, `routine` | a routine for any leg of a Lorentz structure, derived from it |
 //! | `momenta`, `work` | choice of the form of a structure with the least arithmetic |
 
+pub mod dependent;
 pub mod expression;
 pub mod file;
 mod joined;

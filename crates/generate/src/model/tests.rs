@@ -525,3 +525,40 @@ fn what_is_written_is_read_again() {
         document
     );
 }
+
+/// A particle outside of the Standard Model, with the mass of another one.
+#[test]
+fn new_particles_have_masses_and_quantum_numbers() {
+    let particle = "[[particles]]\nname = \"x\"\nantiname = \"x~\"\npdg = 9000001\nspin = 2\ncolor = 3\nmass = \"MT\"\n\
+                    charges = { electric = 5 }\n";
+    let text = format!("{STANDARD}\n{particle}");
+    let model = Model::parse(&text, Path::new("x.toml")).unwrap();
+    let values = model.dependent_values().unwrap();
+    let wanted = dependent::QuantumNumbers {
+        pdg: 9_000_001,
+        name: "x".to_owned(),
+        charge: 5,
+        spin: 2,
+        color: 3,
+        own_anti: false,
+    };
+    assert_eq!(values.quantum_numbers, [wanted]);
+    let card = mebridge_process::card::Card::parse("Block MASS\n 6 170.0\n", Path::new("card"));
+    let found = values.of(&card);
+    let of = |block: &str| {
+        let found = found
+            .iter()
+            .find(|of| of.pdg == 9_000_001 && of.block == block);
+        found.map(|of| (of.comment.as_str(), of.value))
+    };
+    assert_eq!(of("mass"), Some(("x : MT", 170.0)));
+    assert_eq!(of("decay"), Some(("x : 0.0", 0.0)));
+    assert!(
+        Model::standard()
+            .unwrap()
+            .dependent_values()
+            .unwrap()
+            .quantum_numbers
+            .is_empty()
+    );
+}

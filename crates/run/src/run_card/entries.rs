@@ -54,7 +54,9 @@ pub const HONOURED: &[EntryRow] = rows! {
     polbeam1 polbeam2: Real = "0.0", "per cent, of beams with lpp = 0, in Cards/run_card.dat alone; and of those with pdlabel = eva";
     pdlabel pdlabel1 pdlabel2: Text = "'nn23lo1'", "nn23lo, nn23lo1, nn23nlo, cteq6_m, cteq6_l, cteq6l1; lhapdf: by lhaid; iww, edff, chff: photons; eva: weak bosons; isronlyll, cepc240ll, clic3000ll, fcce240ll, fcce365ll, ilc500ll: electrons; one for both of a kind; no other";
     lhaid: Set = "230000", "number, or name, of a set that lies below LHAPDF_DATA_PATH";
-    ievo_eva: Whole = "0", "of pdlabel = eva; 0: bosons have virtualities up to the scale, 1: transverse momenta";
+    ievo_eva: Whole = "0", "of pdlabel = eva; 0: bosons have virtualities up to the scale, 1: transverse momenta (of evaorder = 0)";
+    evaorder: Whole = "0", "of pdlabel = eva, for W and Z; 0: logarithms of the scale, 1: all terms of leading power, 2: and the next (arXiv:2502.07878)";
+    eva_xcut: Whole = "1", "of pdlabel = eva; 1: W and Z have at least an energy of their mass, 0: any; without this entry 0 for an output of MG5aMC before 3.7, which has no such cut";
     sde_strategy: Whole = "1", "by what an event is of a channel, for the scale -1 and for $";
     fixed_ren_scale fixed_fac_scale fixed_fac_scale1 fixed_fac_scale2: Flag = "False", "as there; of one beam alone with dynamical_scale_choice from 1 to 4, or 0";
     scale dsqrt_q2fact1 dsqrt_q2fact2: Real = "91.188", "GeV, where the scale is fixed";
@@ -146,7 +148,6 @@ pub const REFUSED: &[EntryRow] = rows! {
     highestmult: Whole = "1", "it belongs to ickkw = 2, which the card of MG5aMC does not accept (0 and 1 alone)";
     issgridfile: Text = "''", "Sudakov factors belong to ickkw = 2";
     fixed_couplings: Flag = "True", "couplings that depend on momenta are Fortran";
-    evaorder: Whole = "0", "densities of weak bosons are those of MG5aMC 3.5.7, at leading order";
 };
 
 /// Entries without effect in a run, with the reason.
@@ -154,7 +155,6 @@ pub const IGNORED: &[EntryRow] = rows! {
     python_seed: Whole = "-2", "one seed gives all random numbers";
     ptonium: Real = "1.0", "MadEvent reads it no longer";
     etaonium: Real = "0.6", "MadEvent reads it no longer";
-    eva_xcut: Real = "1.0", "of evaorder";
     lhe_version: Real = "3.0", "files are LHE 3";
     nhel: Whole = "0", "helicities are summed, and drawn by their shares";
     sys_scalefact: Text = "'0.5 1 2'", "of systematics --from_card";

@@ -74,13 +74,23 @@ impl SampleOutput {
     }
 
     fn find(&self, files: &str, changed_files: bool) -> Result<Option<UserFunctions>> {
-        UserFunctions::find(&self.source(), &card(files, "0"), changed_files)
+        self.functions(&card(files, "0"), changed_files)
+    }
+
+    /// The functions of a run with this card.
+    fn functions(&self, card: &RunCard, changed_files: bool) -> Result<Option<UserFunctions>> {
+        let output = Output::find(self.folder.path()).unwrap();
+        let added = match changed_files {
+            true => None,
+            false => written::cuts_of_user(&output)?,
+        };
+        UserFunctions::find(&Source::Output(output), card, changed_files, added)
     }
 
     /// Compiles the functions for `dynamical_scale_choice`.
     fn compiled(&self, files: &str, choice: &str) -> Result<UserCode> {
         let card = card(files, choice);
-        let functions = UserFunctions::find(&self.source(), &card, false)?.expect("functions");
+        let functions = self.functions(&card, false)?.expect("functions");
         let beams = Beams::from_run_card(&card, &["nn23lo1"], functions.scale())?;
         let process = mebridge::generate("u u~ > t t~").unwrap().remove(0);
         let element = Element::new(process, true, vec![0.0, 0.0, 173.0, 173.0], 0, 0)?;
@@ -306,7 +316,7 @@ fn what_is_not_run_is_refused() {
         "{error}"
     );
     let named = Source::find("u u~ > t t~", None, None, None).unwrap();
-    let error = UserFunctions::find(&named, &card("mine.f", "3"), false)
+    let error = UserFunctions::find(&named, &card("mine.f", "3"), false, None)
         .unwrap_err()
         .to_string();
     assert!(
@@ -314,7 +324,7 @@ fn what_is_not_run_is_refused() {
         "{error}"
     );
     assert!(
-        UserFunctions::find(&named, &card("", "3"), false)
+        UserFunctions::find(&named, &card("", "3"), false, None)
             .unwrap()
             .is_none()
     );
@@ -369,7 +379,7 @@ fn statements_added_to_cuts_are_run() {
         assert!(sample.find("", true).unwrap().is_none());
         let entries = [("xetamin", "1")].map(|(name, value)| (name.to_owned(), value.to_owned()));
         let card = RunCard::from_entries(entries.to_vec(), "run_card.dat", &[]).unwrap();
-        let found = UserFunctions::find(&sample.source(), &card, false);
+        let found = sample.functions(&card, false);
         let wanted = "with xetamin > 0 MadEvent may jump over the statements that were added";
         match before.starts_with(" 21") {
             true => assert!(found.unwrap_err().to_string().contains(wanted)),
@@ -387,7 +397,10 @@ fn statements_added_to_cuts_are_run() {
     let changed = with("      do i=3,").replace("lt.0d0", "lt.1d0");
     sample.write("SubProcesses/cuts.f", &changed);
     assert!(sample.find("", false).unwrap().is_none());
-    let error = written::check(&Output::find(sample.folder.path()).unwrap()).unwrap_err();
+    let output = Output::find(sample.folder.path()).unwrap();
+    let added = written::cuts_of_user(&output).unwrap();
+    assert!(added.is_none());
+    let error = written::check(&output, None).unwrap_err();
     assert!(
         error.to_string().contains("cuts.f (PASSCUTS, line 1)"),
         "{error}"
