@@ -1,8 +1,7 @@
 //! Weak bosons and photons of leptons in the effective vector boson approximation (A. Costantini et al.,
 //! arXiv:2111.02442), as in MG5aMC's `ElectroweakFlux.f` and `ElectroweakFluxDriver.f`: a density for each helicity.
 
-use super::interpolation::Interpolation;
-use super::{Densities, Radiator};
+use super::Radiator;
 use std::f64::consts::PI;
 
 /// PDG codes.
@@ -56,11 +55,11 @@ pub struct BosonFluxes {
     pub by_transverse_momentum: bool,
 }
 
-/// The densities of bosons in a beam: one for each helicity.
+/// The densities of bosons in a beam, their codes and their helicities.
 ///
 /// # Panics
 /// If the beam is of protons.
-pub fn density(beam: BosonBeam) -> Densities {
+pub fn densities(beam: BosonBeam) -> (BosonFluxes, Vec<i32>, Vec<i8>) {
     let lepton_mass = match beam.of {
         Radiator::Electron => ELECTRON_MASS,
         Radiator::Muon => MUON_MASS,
@@ -95,10 +94,7 @@ pub fn density(beam: BosonBeam) -> Densities {
     let rows = [(PHOTON, &TRANSVERSE[..]), (Z, &ALL), (emitted, &ALL)].into_iter();
     let rows = rows.flat_map(|(code, helicities)| helicities.iter().map(move |one| (code, *one)));
     let (codes, helicities) = rows.unzip();
-    Densities {
-        helicities,
-        ..Densities::new(Vec::new(), codes, Interpolation::Bosons(fluxes))
-    }
+    (fluxes, codes, helicities)
 }
 
 impl BosonFluxes {

@@ -1,6 +1,6 @@
 //! The beams of a run card.
 
-use crate::run_card::RunCard;
+use crate::run_card::{OF_BOSONS, OF_LHAPDF, OF_PHOTONS, RunCard};
 use crate::scale;
 use crate::text::general;
 use mebridge::import::user_code::UserScale;
@@ -24,14 +24,6 @@ const MUON: i32 = 13;
 /// The `dynamical_scale_choice` for a function of the user, and that for clustering.
 const OWN_SCALE: i64 = 0;
 const BY_CLUSTERING: i64 = -1;
-/// The `pdlabel` of an LHAPDF set, which `lhaid` names.
-pub const OF_LHAPDF: &str = "lhapdf";
-/// The `pdlabel` of photons from beam particles that stay intact.
-pub const OF_PHOTONS: &str = "iww";
-
-/// The `pdlabel` of weak bosons and photons of leptons, in the effective vector boson approximation.
-pub const OF_BOSONS: &str = "eva";
-
 /// The `pdlabel` of photons from both protons of ultraperipheral collisions.
 const OF_PAIRS: [(&str, FormFactor); 2] = [
     ("edff", FormFactor::ElectricDipole),
@@ -259,13 +251,13 @@ impl Beams {
     /// Returns whether scales are those of the user, where these come from `own`.
     pub fn own_scale(&self, card: &RunCard, own: Option<UserScale>) -> bool {
         let choice = card.integer("dynamical_scale_choice");
-        let is_asked_for = match own {
+        let is_selected = match own {
             None => false,
             Some(UserScale::Function) => choice == OWN_SCALE,
             // MadEvent calls them for each choice.
             Some(UserScale::Routines { .. }) => choice != BY_CLUSTERING,
         };
-        is_asked_for && !self.scales_are_fixed(card)
+        is_selected && !self.scales_are_fixed(card)
     }
 
     fn check_scales(&self, card: &RunCard, own: Option<UserScale>) -> Result<()> {
@@ -377,12 +369,12 @@ impl Beams {
 /// Returns whether beams with these entries `lpp` have densities of leptons.
 ///
 /// # Errors
-/// The entries ask for densities that do not exist.
+/// The entries select densities that do not exist.
 fn are_leptons(card: &RunCard, lpp: [i64; 2]) -> Result<bool> {
     let labels = ["pdlabel1", "pdlabel2"].map(|name| card.text(name));
     let radiates = |beam: usize| radiator(lpp[beam]).is_some();
-    let asked = (0..2).find(|&beam| radiates(beam) && LEPTON_SETS.contains(&labels[beam]));
-    let Some(beam) = asked else {
+    let of_lepton = (0..2).find(|&beam| radiates(beam) && LEPTON_SETS.contains(&labels[beam]));
+    let Some(beam) = of_lepton else {
         return Ok(false);
     };
     let label = labels[beam];

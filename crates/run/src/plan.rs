@@ -2,7 +2,6 @@
 //! of its files.
 
 use crate::banner::{self, CommonBanner, Norm};
-use crate::beams::OF_BOSONS;
 use crate::cards::Cards;
 use crate::cuts::{self, Cut, LegKind, Legs};
 use crate::densities::{self, AlphaS, BeamDensities, PdfMember, RunDensities};
@@ -12,6 +11,7 @@ use crate::limits::{self, Incoming, PhaseSpaceCheck};
 use crate::lines::{self, ForcedCodes, ListedLines};
 use crate::param_card::{self, ParamCard};
 use crate::poles;
+use crate::run_card::OF_BOSONS;
 use crate::run_card::{self, RunCard};
 use crate::running;
 use crate::source::Source;

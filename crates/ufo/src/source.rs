@@ -458,14 +458,14 @@ fn number(gauge: Gauge) -> usize {
 }
 
 /// The requested gauge or, as in MG5aMC, the only one that the model has.
-fn available(asked: Gauge, gauges: &[f64]) -> Fallible<Gauge> {
+fn available(requested: Gauge, gauges: &[f64]) -> Fallible<Gauge> {
     let has = |gauge: Gauge| gauges.contains(&(number(gauge) as f64));
-    let (other, name, is) = match asked {
+    let (other, name, is) = match requested {
         Gauge::Unitary => (Gauge::Feynman, "unitary", "Feynman"),
         Gauge::Feynman => (Gauge::Unitary, "Feynman", "unitary"),
     };
-    match (has(asked), has(other)) {
-        (true, _) => Ok(asked),
+    match (has(requested), has(other)) {
+        (true, _) => Ok(requested),
         (false, true) => {
             message::say_once(format!(
                 "the model has no vertices for the {name} gauge (gauge in its __init__.py); its processes are in the {is} \

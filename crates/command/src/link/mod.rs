@@ -347,7 +347,7 @@ impl Options {
                 let known = layout.variables()?;
                 for (element, process) in elements.iter().zip(&processes) {
                     let n = &element.number;
-                    check_card(&subprocess.path, process, &known)?;
+                    layout::check_card(&subprocess.path, process, &known)?;
                     made(&format!("mebridge_matrix{n}.process"), process.to_bytes()?);
                     let mut fortran = |kind: &str, text: String| {
                         made(&format!("mebridge_{kind}.f"), text.into_bytes());
@@ -611,28 +611,6 @@ fn warn_of_objects(stay: &[PathBuf]) {
          batches (VECSIZE_MEMMAX of Source/vector.inc), which is another one now, compile it again",
         names.join(", ")
     ));
-}
-
-/// Checks that MadEvent has a variable for each parameter of the card.
-fn check_card(
-    directory: &Path,
-    process: &mebridge::process::Process,
-    known: &std::collections::HashSet<String>,
-) -> Result<()> {
-    let from_card = process.model.card.iter().filter(|p| !p.index.is_empty());
-    for parameter in from_card {
-        if !known.contains(&parameter.name) {
-            return Err(wrong(
-                directory,
-                format!(
-                    "the parameter {} ({} {:?} of the card) has no variable in Source/MODEL/input.inc and coupl.inc, so \
-                     an executable could not say what it runs with",
-                    parameter.name, parameter.block, parameter.index
-                ),
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// Undoes an interrupted call, and returns the record of a completed link.

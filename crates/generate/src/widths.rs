@@ -1,9 +1,8 @@
 //! Widths as sums of partial widths, for cards that leave them to be computed.
 
-use super::expression::{BinaryOperator, Expr};
-use super::parameters::{needed, program};
-use super::{Decay, Model, ParticleId};
 use crate::matrix_elements::{TwoBody, two_body};
+use crate::model::expression::{BinaryOperator, Expr};
+use crate::model::{Decay, Model, ParticleId, needed, program};
 use crate::partial_widths::Formulas;
 use mebridge_process::arith::ValueId;
 use mebridge_process::model::AutoWidth;
