@@ -574,29 +574,16 @@ fn files_of_others() {
     assert_eq!(written.unwrap(), comment.to_owned() + &plain);
     let slanted = header(&card) + &event(&of(0.5), 1.0, 0.1, "") + "</LesHouchesEvents>\n";
     let lines = text.lines().count() + 1;
-    for (contents, says) in [
+    #[rustfmt::skip]
+    let cases = [
         (String::new(), "events.lhe: the file is empty".to_owned()),
-        (
-            "BZh91AY&SY".to_owned(),
-            "this is a bzip2 file, which is not read; unpack it (bzip2 -d)".to_owned(),
-        ),
-        (
-            "momenta\n".to_owned(),
-            "this is no event file (<LesHouchesEvents>): it begins with `momenta`".to_owned(),
-        ),
-        (
-            text.clone() + &text,
-            format!("line {lines}: a second file begins, with a header of its own"),
-        ),
-        (
-            text.replace("</event>\n", "</event>\nx\n"),
-            "has `x` after event 1".to_owned(),
-        ),
-        (
-            slanted,
-            "has SPINUP [0.5, 0.5, 0.5, 0.5], which are no helicities".to_owned(),
-        ),
-    ] {
+        ("BZh91AY&SY".to_owned(), "this is a bzip2 file, which is not read; unpack it (bzip2 -d)".to_owned()),
+        ("momenta\n".to_owned(), "this is no event file (<LesHouchesEvents>): it begins with `momenta`".to_owned()),
+        (text.clone() + &text, format!("line {lines}: a second file begins, with a header of its own")),
+        (text.replace("</event>\n", "</event>\nx\n"), "has `x` after event 1".to_owned()),
+        (slanted, "has SPINUP [0.5, 0.5, 0.5, 0.5], which are no helicities".to_owned()),
+    ];
+    for (contents, says) in cases {
         let (ran, written) = run(contents.as_bytes());
         assert!(ran.failed(1).contains(&says), "{}", ran.stderr);
         assert!(written.is_err());

@@ -12,65 +12,27 @@ const HALVES: &[(&[&str], &str)] = &[(
 )];
 
 /// Modules that define what their own submodules use, and use what these define, and why.
+#[rustfmt::skip]
 const PARTS: &[(&str, &str)] = &[
     ("capi::umami", "a handle, and the calls that it answers"),
-    (
-        "command::compare",
-        "the options of a comparison, and those with Fortran",
-    ),
-    (
-        "command::umami",
-        "the options of a library, and those for aMC@NLO",
-    ),
-    (
-        "densities",
-        "densities, and the formulas and readers that make them",
-    ),
-    (
-        "describe",
-        "topologies, and those of colour-ordered processes",
-    ),
-    (
-        "generate::model",
-        "a model, and its file, parameters and running",
-    ),
+    ("command::compare", "the options of a comparison, and those with Fortran"),
+    ("command::umami", "the options of a library, and those for aMC@NLO"),
+    ("densities", "densities, and the formulas and readers that make them"),
+    ("describe", "topologies, and those of colour-ordered processes"),
+    ("generate::model", "a model, and its file, parameters and running"),
     ("gpu::codegen", "a generator of code, and what it generates"),
     ("gpu::engine", "an engine: its memory, launches and samples"),
-    (
-        "import::matrix",
-        "a matrix element, and its squares and sums",
-    ),
-    (
-        "import::user_code",
-        "code of users: its statements, their compiler and what runs them",
-    ),
-    (
-        "mebridge::bridge",
-        "a bridge, and the calls that it answers",
-    ),
-    (
-        "mebridge::event_generator",
-        "a request, and the functions of users in it",
-    ),
-    (
-        "ops::arrays",
-        "operations on arrays, and the parts of which they consist",
-    ),
+    ("import::matrix", "a matrix element, and its squares and sums"),
+    ("import::user_code", "code of users: its statements, their compiler and what runs them"),
+    ("mebridge::bridge", "a bridge, and the calls that it answers"),
+    ("mebridge::event_generator", "a request, and the functions of users in it"),
+    ("ops::arrays", "operations on arrays, and the parts of which they consist"),
     ("ops::kernels", "kernels, and the table that runs them"),
-    (
-        "ops::kernels::external",
-        "external wavefunctions, and those of high spin",
-    ),
-    (
-        "phasespace::clustering",
-        "clusterings, and the points that they cluster",
-    ),
+    ("ops::kernels::external", "external wavefunctions, and those of high spin"),
+    ("phasespace::clustering", "clusterings, and the points that they cluster"),
     ("phasespace::cuts", "cuts, and the program that tests them"),
     ("plan", "a plan, and its loops over arrays"),
-    (
-        "process",
-        "a process, and its channels, colours and colour-ordered form",
-    ),
+    ("process", "a process, and its channels, colours and colour-ordered form"),
 ];
 
 /// What uses what; each list of names says why.
