@@ -508,14 +508,7 @@ fn group_of(
         Orders::Exchanged => ([1, 0], -common.rapidity),
         Orders::Own | Orders::Both => ([0, 1], common.rapidity),
     };
-    let beams = match of_legs.map(|beam| common.beams[beam].is_parton()) {
-        [false, false] if common.beams.iter().all(Beam::is_lepton) => Beams::Leptons,
-        [false, false] => Beams::Both,
-        [false, true] => Beams::First,
-        [true, false] => Beams::Second,
-        [true, true] if of.decays => Beams::AtRest,
-        [true, true] => Beams::Neither,
-    };
+    let beams = beams_of(common, of_legs, of.decays);
     let scale = Scale {
         factorisation: of_legs.map(|beam| common.scale.factorisation[beam]),
         ..common.scale
@@ -592,6 +585,18 @@ fn group_of(
         },
     };
     Ok((group, sources))
+}
+
+/// Returns which incoming legs have densities.
+fn beams_of(common: &Common, of_legs: [usize; 2], decays: bool) -> Beams {
+    match of_legs.map(|beam| common.beams[beam].is_parton()) {
+        [false, false] if common.beams.iter().all(Beam::is_lepton) => Beams::Leptons,
+        [false, false] => Beams::Both,
+        [false, true] => Beams::First,
+        [true, false] => Beams::Second,
+        [true, true] if decays => Beams::AtRest,
+        [true, true] => Beams::Neither,
+    }
 }
 
 /// Returns how points of a group are clustered.

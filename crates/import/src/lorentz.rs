@@ -8,7 +8,7 @@ use super::externals;
 use super::momentum_layout::MomentumLayout;
 use super::program_unit::{BlockNode, Library, ProgramUnit};
 use super::statement::Type;
-use super::symbolic::{Global, Interpreter, UnitFrame};
+use super::symbolic::{Global, Interpreter, Location, UnitFrame};
 use super::value::FortranValue;
 use mebridge_process::arith::{Builder, Op, ValueId};
 use mebridge_process::lorentz::Routine;
@@ -136,6 +136,40 @@ impl<'l> Routines<'l> {
         &self.globals[routine as usize]
     }
 
+    /// Returns the components of a result.
+    fn outputs(
+        &self,
+        interpreter: &mut Interpreter,
+        unit: &ProgramUnit,
+        (name, dummy): (&str, &str),
+        at: Location,
+        (components, is_array): (i64, bool),
+    ) -> Result<Vec<ValueId>> {
+        let mut outputs = Vec::new();
+        for i in 0..components {
+            let value = interpreter.get((at.0, i)).cloned();
+            if value.is_none()
+                && self.momentum_may_be_unset
+                && is_array
+                && i < i64::from(self.layout().momentum())
+            {
+                outputs.push(interpreter.builder.real(0.0));
+                continue;
+            }
+            let value = value.ok_or_else(|| {
+                unit.error(format!(
+                    "{name} does not set component {} of {dummy}",
+                    i + 1
+                ))
+            })?;
+            let (value, _) = value
+                .number(&mut interpreter.builder)
+                .map_err(|what| unit.error(what))?;
+            outputs.push(value);
+        }
+        Ok(outputs)
+    }
+
     fn read(
         &self,
         name: &str,
@@ -221,28 +255,13 @@ impl<'l> Routines<'l> {
                 .take_while(|&i| interpreter.get((at.0, i)).is_some())
                 .count() as i64,
         };
-        let mut outputs = Vec::new();
-        for i in 0..components {
-            let value = interpreter.get((at.0, i)).cloned();
-            if value.is_none()
-                && self.momentum_may_be_unset
-                && is_array
-                && i < i64::from(self.layout().momentum())
-            {
-                outputs.push(interpreter.builder.real(0.0));
-                continue;
-            }
-            let value = value.ok_or_else(|| {
-                unit.error(format!(
-                    "{name} does not set component {} of {dummy}",
-                    i + 1
-                ))
-            })?;
-            let (value, _) = value
-                .number(&mut interpreter.builder)
-                .map_err(|what| unit.error(what))?;
-            outputs.push(value);
-        }
+        let outputs = self.outputs(
+            &mut interpreter,
+            unit,
+            (name, dummy),
+            at,
+            (components, is_array),
+        )?;
         let outputs = self.layout().in_helas(&mut interpreter.builder, &outputs);
         let (program, ids) = interpreter.builder.finish().pruned(&outputs);
         routine.program = program;

@@ -4,7 +4,7 @@ use super::kernel_spec::GeneratedPart;
 use super::slot::{Arrays, Slot};
 use super::thread_blocks::{BlockSizes, LaunchClass};
 use super::{Engine, Phase};
-use crate::driver::{Event, Stream, bytes, bytes_mut};
+use crate::driver::{Event, Function, Stream, bytes, bytes_mut};
 use mebridge_backend::BadMomentum;
 use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_support::error::Result;
@@ -209,38 +209,16 @@ impl Engine {
         }
         slot.mark(profile, 1)?;
         let key = (count, channels, colors, all_amp2);
-        let parts = self.parts_of(parts.as_deref());
         if let Some(functions) = whole {
             self.launch_generated(slot, &arrays, key, &functions)?;
         } else if self.graphs() && !slot.sizes.tuning() {
-            let mut done = false;
-            let recorded = (count, channels, colors, all_amp2, sort.generated);
-            if !slot.graphs.contains_key(&recorded) {
-                // The first cuBLAS product cannot be recorded.
-                if self.blas.is_some() {
-                    self.work(slot, &arrays, key, parts)?;
-                    done = true;
-                }
-                let recording = stream.begin_recording()?;
-                self.work(slot, &arrays, key, parts)?;
-                let graph = recording.end()?;
-                if slot.graphs.len() >= GRAPHS {
-                    // Calls keep changing their size.
-                    stream.synchronize()?;
-                    self.slots[number].drop_graphs();
-                }
-                self.slots[number].graphs.insert(recorded, graph);
-            }
-            if let (false, Some(graph)) = (done, self.slots[number].graphs.get_mut(&recorded)) {
-                // SAFETY: the slot keeps its memory as long as its graphs, which are dropped after the stream has been
-                // synchronised.
-                unsafe { stream.launch_graph(graph)? };
-            }
+            self.launch_recorded(number, &arrays, key, parts.as_deref(), sort.generated)?;
             // For a graph, only the total time can be measured.
             for phase in 2..6 {
                 self.slots[number].mark(profile, phase)?;
             }
         } else {
+            let parts = self.parts_of(parts.as_deref());
             self.work(slot, &arrays, key, parts)?;
             if self.graphs() {
                 for phase in 2..6 {
@@ -260,6 +238,45 @@ impl Engine {
         download(bytes_mut(bad), arrays.bad)?;
         self.slots[number].mark(profile, 6)?;
         self.slots[number].timed = profile;
+        Ok(())
+    }
+
+    /// Launches the work on a chunk as a graph, which is recorded first if this is the first chunk of its kind.
+    fn launch_recorded(
+        &mut self,
+        number: usize,
+        arrays: &Arrays,
+        key: (usize, bool, bool, bool),
+        parts: Option<&[Function]>,
+        generated: bool,
+    ) -> Result<()> {
+        let slot = &self.slots[number];
+        let stream = slot.stream.clone();
+        let parts = self.parts_of(parts);
+        let mut done = false;
+        let (count, channels, colors, all_amp2) = key;
+        let recorded = (count, channels, colors, all_amp2, generated);
+        if !slot.graphs.contains_key(&recorded) {
+            // The first cuBLAS product cannot be recorded.
+            if self.blas.is_some() {
+                self.work(slot, arrays, key, parts)?;
+                done = true;
+            }
+            let recording = stream.begin_recording()?;
+            self.work(slot, arrays, key, parts)?;
+            let graph = recording.end()?;
+            if slot.graphs.len() >= GRAPHS {
+                // Calls keep changing their size.
+                stream.synchronize()?;
+                self.slots[number].drop_graphs();
+            }
+            self.slots[number].graphs.insert(recorded, graph);
+        }
+        if let (false, Some(graph)) = (done, self.slots[number].graphs.get_mut(&recorded)) {
+            // SAFETY: the slot keeps its memory as long as its graphs, which are dropped after the stream has been
+            // synchronised.
+            unsafe { stream.launch_graph(graph)? };
+        }
         Ok(())
     }
 
