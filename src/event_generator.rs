@@ -471,6 +471,10 @@ impl EventGenerator {
     ///
     /// # Errors
     /// As for [`Self::new`].
+    #[expect(
+        clippy::too_many_lines,
+        reason = "a part of the generator after the other"
+    )]
     pub fn on_gpus(
         gpus: Option<&Gpus>,
         processes: Vec<Process>,
@@ -876,7 +880,7 @@ fn shares(
         let by_denominators = how.settings.denominators;
         Shares::new(&element.clustered, by_denominators, request.energy, bridge)
     });
-    Ok(of.collect::<std::result::Result<_, _>>()?)
+    of.collect()
 }
 
 /// Smallest number of colour flows, and ratio of the multiply-adds for the sum over colours to those for a flow and the

@@ -487,10 +487,8 @@ fn group_of(
     for channel in &of.channels {
         diagrams.push(diagram(channel, masses)?);
     }
-    let codes = of
-        .channels
-        .iter()
-        .map(|channel| channel.propagators.iter().map(|code| code.abs()).collect());
+    let codes = of.channels.iter();
+    let codes = codes.map(|one| one.propagators.iter().map(|code| code.abs()).collect());
     let codes: Vec<Vec<i32>> = codes.collect();
     let label = |leg: usize| {
         let of = members.iter().flat_map(|&member| &prepared[member].options);
@@ -513,20 +511,14 @@ fn group_of(
         factorisation: of_legs.map(|beam| common.scale.factorisation[beam]),
         ..common.scale
     };
-    let exchanged: &[bool] = match orders {
-        Orders::Own => &[false],
-        Orders::Exchanged => &[true],
-        Orders::Both => &[false, true],
-    };
-    let energy = if of.decays {
-        incoming[1]
-    } else {
-        common.energy
+    let energy = match of.decays {
+        true => incoming[1],
+        false => common.energy,
     };
     for (channel, diagram) in of.channels.iter().zip(&diagrams) {
         check_widths(channel, diagram, &limits, energy, beams)?;
     }
-    let partons = partons(prepared, members, exchanged);
+    let partons = partons(prepared, members, exchanged(orders));
     let fermions = fermions(element, legs, of.decays);
     let weights = Weights::new(&diagrams, &limits, common.has_one_energy())?;
     let cuts = match element.windows.is_empty() && element.rules.is_empty() {
@@ -585,6 +577,15 @@ fn group_of(
         },
     };
     Ok((group, sources))
+}
+
+/// Returns whether the incoming partons are exchanged, for each order of them.
+fn exchanged(orders: Orders) -> &'static [bool] {
+    match orders {
+        Orders::Own => &[false],
+        Orders::Exchanged => &[true],
+        Orders::Both => &[false, true],
+    }
 }
 
 /// Returns which incoming legs have densities.

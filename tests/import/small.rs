@@ -885,6 +885,7 @@ fn another_card_is_read_and_its_faults_are_named() {
 /// MG5aMC's code for couplings that run would change what the card says, unless their scale is that of the card.
 /// Parameters that run are solutions of their equation, at the scale that the cards say, or refused.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of cards")]
 fn parameters_run_as_the_cards_say() {
     let file = "Source/MODEL/couplings.f";
     let output = Output::new()

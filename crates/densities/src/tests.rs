@@ -664,6 +664,7 @@ type OfBosons = (Radiator, bool, f64, bool, f64, f64, [f64; 8]);
 /// Results of `eva_get_pdf_by_PID` in MG5aMC 3.5.7's `ElectroweakFluxDriver.f` times x, for masses of 80.419 and 91.188 GeV
 /// and 1 / alpha = 132.507.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of numbers")]
 fn bosons_are_those_of_fortran() {
     use Radiator::{Electron, Muon};
     let wanted: [OfBosons; 5] = [

@@ -859,6 +859,7 @@ fn heavy_partons() {
 
 /// Every kind of cut.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of cuts")]
 fn cuts() {
     use Observable::{Distance, Energy, Mass, Pt, Rapidity};
     let with = |take: GroupValue, window: Window| Window { take, ..window };

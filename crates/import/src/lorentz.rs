@@ -243,18 +243,8 @@ impl<'l> Routines<'l> {
         let Some((dummy, at)) = result else {
             return Err(unit.error(format!("{name} has no result")));
         };
+        let components = components(&interpreter, unit, &frame, (name, dummy), at)?;
         let is_array = interpreter.declared(&frame, dummy).is_some_and(|d| d.1);
-        let components = match interpreter.size_of(&frame, dummy) {
-            _ if !is_array => 1,
-            Some(size) if size <= MAX_COMPONENTS => size as i64,
-            Some(size) => {
-                return Err(unit.error(format!("{name} gives {size} components")));
-            }
-            // `V(*)`: the components that were set.
-            None => (0..MAX_COMPONENTS as i64)
-                .take_while(|&i| interpreter.get((at.0, i)).is_some())
-                .count() as i64,
-        };
         let outputs = self.outputs(
             &mut interpreter,
             unit,
@@ -285,6 +275,28 @@ impl<'l> Routines<'l> {
         routine.couplings += more;
         Ok((routine, globals))
     }
+}
+
+/// Returns the number of components of a result.
+fn components(
+    interpreter: &Interpreter,
+    unit: &ProgramUnit,
+    frame: &UnitFrame,
+    (name, dummy): (&str, &str),
+    at: Location,
+) -> Result<i64> {
+    let is_array = interpreter.declared(frame, dummy).is_some_and(|d| d.1);
+    Ok(match interpreter.size_of(frame, dummy) {
+        _ if !is_array => 1,
+        Some(size) if size <= MAX_COMPONENTS => size as i64,
+        Some(size) => {
+            return Err(unit.error(format!("{name} gives {size} components")));
+        }
+        // `V(*)`: the components that were set.
+        None => (0..MAX_COMPONENTS as i64)
+            .take_while(|&i| interpreter.get((at.0, i)).is_some())
+            .count() as i64,
+    })
 }
 
 fn roles(unit: &ProgramUnit, interpreter: &Interpreter, frame: &UnitFrame) -> Result<Vec<Role>> {

@@ -81,9 +81,11 @@ fn massless(n: usize, energy: f64) -> f64 {
 
 /// Diagrams of two to five massless legs: their lines at each vertex, and the masses and widths of propagators.
 fn shapes() -> Vec<(usize, Diagram)> {
+    /// Mass and width.
+    type Peak = (f64, f64);
     let (zero, broad) = ((0.0, 0.0), (200.0, 300.0));
     #[rustfmt::skip]
-    let shapes: [(usize, &[(f64, f64)], &str); 14] = [
+    let shapes: [(usize, &[Peak], &str); 14] = [
         (2, &[zero], "i0 i1 p0, p0 o0 o1"),
         (2, &[zero], "i0 o1 p0, p0 i1 o0"),
         (2, &[(80.0, 0.0)], "i0 o0 p0, p0 i1 o1"),

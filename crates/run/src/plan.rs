@@ -63,6 +63,10 @@ impl RunPlan {
     ///
     /// # Errors
     /// A matrix element cannot be read, or the cards request something it does not support.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "an entry of the card after the other"
+    )]
     pub fn from_cards(cards: &Cards, spec: &RunSpec) -> Result<Self> {
         let card = &cards.run_card;
         let parameters = ParamCard::read(&cards.param_card)?;

@@ -55,9 +55,7 @@ impl RunPlan {
         let model = spec.model.as_deref();
         let mut elements =
             load::load_process(&spec.process, model, card, &spec.parameters, spec.threads)?;
-        let mut notices: Vec<String> = load::ignored_resonances(&spec.process)
-            .into_iter()
-            .collect();
+        let mut notices = Vec::from_iter(load::ignored_resonances(&spec.process));
         let (alpha_s, source) = alpha_s(spec, *given, densities.as_ref(), &elements)?;
         let scales = running::scales(elements.iter().map(|element| &element.process));
         let blocks = running::blocks(&scales, &alpha_s, None, None)?;

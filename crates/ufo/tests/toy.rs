@@ -276,30 +276,44 @@ fn cards_are_what_mg5amc_takes() {
     );
 }
 
+/// The square of the coupling of the Z' boson.
+const COUPLING: f64 = 0.0625;
+
+/// The width of a Z' boson of 500 GeV to quarks, by the formula of `decays.py`.
+fn to_quarks() -> f64 {
+    COUPLING * 500.0 * (1.0f64 - 0.16).sqrt() / (4.0 * std::f64::consts::PI)
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() < 1e-12
+}
+
+/// The width of the Z' boson.
+fn width(document: &Document) -> f64 {
+    let entry = document.card.iter().find(|entry| entry.name == "WZp");
+    entry.unwrap().value
+}
+
+/// Reads the model with a card of this mass of the Z' boson, which leaves its width to be computed.
+fn with_auto_width(path: &Path, mass: &str) -> Result<Document, String> {
+    let card = fs::read_to_string(path.join("restrict_equal.dat")).unwrap();
+    let auto = card.replace("9000004 1.", mass);
+    let auto = auto.replace("9000004 0.0", "9000004 Auto");
+    fs::write(path.join("restrict_auto.dat"), auto).unwrap();
+    read(path, &Restriction::By("auto".into())).map_err(|error| error.to_string())
+}
+
 /// Widths that a card leaves to be computed are sums of the partial widths in `decays.py`, or from vertices.
 #[test]
 fn widths_are_computed() {
     let (_folder, path) = copy();
     let card = fs::read_to_string(path.join("restrict_equal.dat")).unwrap();
-    let restricted = |mass: &str| {
-        let auto = card
-            .replace("9000004 1.", mass)
-            .replace("9000004 0.0", "9000004 Auto");
-        fs::write(path.join("restrict_auto.dat"), auto).unwrap();
-        read(&path, &Restriction::By("auto".into())).map_err(|error| error.to_string())
-    };
-    let width = |document: &Document| {
-        let entry = document.card.iter().find(|entry| entry.name == "WZp");
-        entry.unwrap().value
-    };
-    let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-12;
-    let coupling = 0.0625;
+    let restricted = |mass: &str| with_auto_width(&path, mass);
     let heavy = restricted("9000004 500.").unwrap();
-    let quarks = coupling * 500.0 * (1.0f64 - 0.16).sqrt() / (4.0 * std::f64::consts::PI);
-    assert!(near(width(&heavy), quarks + coupling * 500.0 * 1.5));
+    assert!(near(width(&heavy), to_quarks() + COUPLING * 500.0 * 1.5));
     // MX is MQ and MS is 0: closed decays do not count.
     let light = restricted("9000004 150.").unwrap();
-    assert!(near(width(&light), coupling * 150.0), "{}", width(&light));
+    assert!(near(width(&light), COUPLING * 150.0), "{}", width(&light));
     let rows = &light.decays["zp"];
     assert_eq!(rows.len(), 3);
     assert_eq!(rows[2], ["s s~", "gx**2*(MZp + 0)"].map(str::to_owned));
@@ -320,10 +334,10 @@ fn widths_are_computed() {
     let auto = card
         .replace("9000004 1.", "9000004 300.")
         .replace("9000004 0.0", "9000004 Auto");
-    let lighter = coupling * 300.0 * (1.0f64 - 4.0 / 9.0).sqrt() / (4.0 * std::f64::consts::PI);
+    let lighter = COUPLING * 300.0 * (1.0f64 - 4.0 / 9.0).sqrt() / (4.0 * std::f64::consts::PI);
     assert!(near(
         widths(&auto).unwrap(),
-        lighter + coupling * 300.0 * 1.5
+        lighter + COUPLING * 300.0 * 1.5
     ));
     assert_eq!(widths(&auto.replace("Auto", "7.5")), Ok(7.5));
     let error = widths(&auto.replace("Auto", "Auto@NLO")).unwrap_err();
@@ -350,10 +364,16 @@ fn widths_are_computed() {
     .unwrap();
     fs::write(path.join("paramcard_later.dat"), "DECAY 9000004 auto\n").unwrap();
     let later = read(&path, &Restriction::By("later".into())).unwrap();
-    assert!(near(width(&later), coupling * 150.0));
+    assert!(near(width(&later), COUPLING * 150.0));
     fs::remove_file(path.join("paramcard_auto.dat")).unwrap();
-    // If formulas are missing or cannot be read, the width follows from the vertices: zp > Q Q~ by an axial current.
-    let by_vertices = quarks * (1.0 - 0.16);
+}
+
+/// If formulas are missing or cannot be read, the width follows from the vertices: zp > Q Q~ by an axial current.
+#[test]
+fn widths_without_formulas() {
+    let (_folder, path) = copy();
+    let restricted = |mass: &str| with_auto_width(&path, mass);
+    let by_vertices = to_quarks() * (1.0 - 0.16);
     let file = path.join("decays.py");
     let decays = fs::read_to_string(&file).unwrap();
     let with = |from: &str, to: &str| {
@@ -393,6 +413,15 @@ fn widths_are_computed() {
     assert_eq!(width(&restricted("9000004 500.").unwrap()), 20.0);
     assert_eq!(width(&restricted("9000004 150.").unwrap()), 0.0);
     fs::write(&file, lorentz).unwrap();
+}
+
+/// There couplings depend on widths, so the model's own value is kept, unless it is a placeholder.
+#[test]
+fn widths_in_the_complex_mass_scheme() {
+    let (_folder, path) = copy();
+    fs::remove_file(path.join("decays.py")).unwrap();
+    let card = fs::read_to_string(path.join("restrict_equal.dat")).unwrap();
+    with_auto_width(&path, "9000004 150.").unwrap();
     let file = path.join("parameters.py");
     let text = fs::read_to_string(&file).unwrap();
     let with = |own: &str| {
@@ -405,8 +434,6 @@ fn widths_are_computed() {
         );
         document.map_err(|error| error.to_string())
     };
-    // In the complex-mass scheme, where couplings depend on widths, the model's own value is kept, unless it is a
-    // placeholder.
     assert_eq!(width(&with("0.5").unwrap()), 0.5);
     // A second card without the width leaves it open.
     let less: Vec<&str> = card

@@ -158,18 +158,10 @@ impl Engine {
         let all_amp2 = matches!(evaluation, Evaluation::AllAmp2);
         let profile = self.profile();
         let number = slot;
-        if profile && self.slots[number].events.is_empty() {
-            let driver = self.library.driver();
-            let clocks = (0..=Phase::BETWEEN.len()).map(|_| Event::new(driver));
-            self.slots[number].events = clocks.collect::<Result<_>>()?;
+        if profile {
+            self.read_clocks(number)?;
         }
-        let slot = &self.slots[number];
-        let stream = slot.stream.clone();
-        // The events of the slot's previous chunk are read before they are recorded again.
-        if profile && slot.timed {
-            stream.synchronize()?;
-            self.seconds = slot.add_seconds(self.seconds)?;
-        }
+        let stream = self.slots[number].stream.clone();
         self.slots[number].set_clocked(clocked)?;
         let slot = &self.slots[number];
         slot.mark(profile, 0)?;
@@ -238,6 +230,21 @@ impl Engine {
         download(bytes_mut(bad), arrays.bad)?;
         self.slots[number].mark(profile, 6)?;
         self.slots[number].timed = profile;
+        Ok(())
+    }
+
+    /// Reads the clocks of a slot's previous chunk, before they are recorded again.
+    fn read_clocks(&mut self, number: usize) -> Result<()> {
+        if self.slots[number].events.is_empty() {
+            let driver = self.library.driver();
+            let clocks = (0..=Phase::BETWEEN.len()).map(|_| Event::new(driver));
+            self.slots[number].events = clocks.collect::<Result<_>>()?;
+        }
+        let slot = &self.slots[number];
+        if slot.timed {
+            slot.stream.synchronize()?;
+            self.seconds = slot.add_seconds(self.seconds)?;
+        }
         Ok(())
     }
 

@@ -32,6 +32,7 @@ pub(super) struct DeviceLayout {
 
 impl DeviceLayout {
     #[allow(clippy::too_many_arguments)]
+    #[expect(clippy::too_many_lines, reason = "a table after the other")]
     pub(super) fn new(
         arena: &mut DeviceArena,
         process: &Process,

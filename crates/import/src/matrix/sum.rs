@@ -503,6 +503,7 @@ impl<'l> SmatrixRun<'l> {
     }
 
     /// Returns the result for one event, and the calls of `MATRIX<i>`.
+    #[expect(clippy::too_many_lines, reason = "a case for each argument")]
     fn event(&mut self, random: f64) -> Result<(f64, Vec<Row>)> {
         let unit = self.smatrix;
         let interpreter = &mut self.interpreter;

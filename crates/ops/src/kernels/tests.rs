@@ -161,6 +161,7 @@ fn sum(a: Vec<C>, b: Vec<C>) -> Vec<C> {
 }
 
 /// The result of a kernel, from its definition. `l` and `r` are the factors of the two halves.
+#[expect(clippy::too_many_lines, reason = "a case for each operation")]
 fn reference(
     opcode: Opcode,
     w: &[Vec<C>],

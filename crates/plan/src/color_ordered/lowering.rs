@@ -155,6 +155,7 @@ fn three_gluon(compiler: &Compiler, form: &ColorOrdered) -> Result<Constant> {
 }
 
 impl<'a> Lowering<'a> {
+    #[expect(clippy::too_many_lines, reason = "a field after the other")]
     pub(super) fn new(
         mut compiler: Compiler<'a>,
         form: &'a ColorOrdered,

@@ -116,7 +116,7 @@ fn modules_use_each_other_one_way() {
         // By folder: what its modules use of each other, each with its submodules.
         let mut folders: BTreeMap<String, Uses> = BTreeMap::new();
         for (user, used, item) in modules.uses() {
-            let mut note = |uses: &mut Uses, user: &str, used: &str| {
+            let note = |uses: &mut Uses, user: &str, used: &str| {
                 let names = uses
                     .entry(user.to_owned())
                     .or_default()
