@@ -164,6 +164,7 @@ fn a_process_by_its_name() {
     );
     let summary = fs::read_to_string(folder.join("summary.txt")).unwrap();
     assert!(ran.stdout.starts_with(summary.trim_end()));
+    assert!(summary.contains("pt of mu- mu+, GeV"), "{summary}");
     let text = text(d.path(), "run_01");
     assert_eq!(text.matches("<event>").count(), 100);
     let banner = fs::read_to_string(folder.join("run_01_tag_1_banner.txt")).unwrap();
