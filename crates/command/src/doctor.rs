@@ -250,10 +250,9 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
             linked_sources(report, &layout, &subprocess)?;
         }
         executables(report, &layout, &subprocess, is_linked)?;
-        let mut products = layout.plugin_products(name, false)?.into_iter();
         if subprocess.kind == CallerKind::Plugin
             && is_linked
-            && products.any(|f| f.ends_with(".so"))
+            && (layout.plugin_products(name, false)?.iter()).any(|f| f.ends_with(".so"))
         {
             report.wrong(format!(
                 "lib/ has libraries of the plugin again; run `mebridge link {}` again",

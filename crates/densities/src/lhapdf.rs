@@ -67,7 +67,7 @@ pub fn read(file: &Path) -> Result<Densities> {
 }
 
 /// A part of the grid, between two lines `---`.
-struct Part {
+struct GridPart {
     codes: Vec<i32>,
     grid: DensityGrid,
     line_of_scales: usize,
@@ -78,7 +78,7 @@ struct Part {
 fn read_part<'a>(
     text: &TableText,
     lines: &mut impl Iterator<Item = (usize, &'a str)>,
-) -> Result<Part> {
+) -> Result<GridPart> {
     let mut next = || {
         let cut_off = || text.error(None, "it ends within a grid; is it cut off?");
         lines.next().ok_or_else(cut_off)
@@ -145,7 +145,7 @@ fn read_part<'a>(
         })
     };
     let (along_x, along_q) = (axis(&x), axis(&q2));
-    Ok(Part {
+    Ok(GridPart {
         codes: here,
         grid: DensityGrid::new(x, q2, along_x, along_q, &values),
         line_of_scales: of_q.0,
