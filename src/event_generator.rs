@@ -488,6 +488,10 @@ impl EventGenerator {
     ///
     /// # Errors
     /// As for [`Self::new`].
+    #[expect(
+        clippy::too_many_lines,
+        reason = "a part of the generator after the other"
+    )]
     pub fn on_gpus(
         gpus: Option<&Gpus>,
         processes: Vec<Process>,
@@ -519,27 +523,9 @@ impl EventGenerator {
         if vanishing.len() == count {
             return Err(no_events(&processes).into());
         }
-        let factors = parallel::collect(request.threads, count, |number| {
-            let element = &elements[number];
-            let requested = ChannelRequest {
-                widths: request.clustering.is_none().then_some(request.widths),
-                propagators: request.by_propagators,
-                off_shell: &element.off_shell,
-                windows: &element.windows,
-            };
-            channel_factors(element, &requested)
-        })?;
+        let factors = all_factors(request, &elements)?;
         let mut integrand = integrand(request.threads, &elements, &common)?;
-        let shares = match &request.clustering {
-            None => Vec::new(),
-            Some(how) => {
-                let of = elements.iter().zip(&bridges).map(|(element, bridge)| {
-                    let by_denominators = how.settings.denominators;
-                    Shares::new(&element.clustered, by_denominators, request.energy, bridge)
-                });
-                of.collect::<std::result::Result<_, _>>()?
-            }
-        };
+        let shares = shares(request, &elements, &bridges)?;
         let shares: Arc<[Shares]> = shares.into();
         let factors: Arc<[Option<ChannelFactors>]> = factors.into();
         let frames = request.elements.iter().map(|given| given.frame.clone());
@@ -574,15 +560,18 @@ impl EventGenerator {
                 approximations(threads, (color, point), &elements, &mut bridges, &switches)?
             }
         };
+        let obstacles = [
+            (factors.iter().any(Option::is_some), COUNTED),
+            (biased, BIASED),
+            (request.lund.is_some(), LUND),
+            (is_framed, FRAMED),
+        ];
+        let obstacle = obstacles.into_iter().find(|(is_there, _)| *is_there);
         // Threads weigh whatever GPUs do not support.
-        let by_threads = match gpus {
-            Some(_) if factors.iter().any(Option::is_some) => Some(COUNTED.to_owned()),
-            Some(_) if biased => Some(BIASED.to_owned()),
-            Some(_) if request.lund.is_some() => Some(LUND.to_owned()),
-            Some(_) if is_framed => Some(FRAMED.to_owned()),
-            Some(_) => check(&integrand).err().map(|unknown| unknown.to_string()),
-            None => None,
-        };
+        let by_threads = gpus.and_then(|_| match obstacle {
+            Some((_, obstacle)) => Some(obstacle.to_owned()),
+            None => check(&integrand).err().map(|unknown| unknown.to_string()),
+        });
         let gpus = gpus.filter(|_| by_threads.is_none());
         let corrects = request.color != ColorTreatment::Leading;
         let of_gpus = gpus.map(|gpus| {
@@ -876,6 +865,39 @@ impl EventGenerator {
             .max();
         most.unwrap_or(0)
     }
+}
+
+/// The factors of the channels of each matrix element.
+fn all_factors(
+    request: &Request,
+    elements: &[MatrixElement],
+) -> Result<Vec<Option<ChannelFactors>>, Failure> {
+    parallel::collect(request.threads, elements.len(), |number| {
+        let element = &elements[number];
+        let requested = ChannelRequest {
+            widths: request.clustering.is_none().then_some(request.widths),
+            propagators: request.by_propagators,
+            off_shell: &element.off_shell,
+            windows: &element.windows,
+        };
+        channel_factors(element, &requested)
+    })
+}
+
+/// How each matrix element is shared among channels, if scales are by clustering.
+fn shares(
+    request: &Request,
+    elements: &[MatrixElement],
+    bridges: &[Bridge],
+) -> Result<Vec<Shares>, Failure> {
+    let Some(how) = &request.clustering else {
+        return Ok(Vec::new());
+    };
+    let of = elements.iter().zip(bridges).map(|(element, bridge)| {
+        let by_denominators = how.settings.denominators;
+        Shares::new(&element.clustered, by_denominators, request.energy, bridge)
+    });
+    of.collect()
 }
 
 /// Smallest number of colour flows, and ratio of the multiply-adds for the sum over colours to those for a flow and the

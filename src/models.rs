@@ -102,17 +102,17 @@ pub fn for_process(text: &str, name: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// Adds a gauge and complex masses to a model's name, in addition to those that it has.
-pub fn named(name: Option<&Path>, asked: Scheme) -> Option<PathBuf> {
-    if asked == Scheme::default() {
+pub fn named(name: Option<&Path>, requested: Scheme) -> Option<PathBuf> {
+    if requested == Scheme::default() {
         return name.map(Path::to_owned);
     }
     let (plain, of_name) = scheme(name.unwrap_or(Path::new(STANDARD)));
     let both = Scheme {
-        complex_masses: asked.complex_masses || of_name.complex_masses,
-        gauge: if asked.gauge == Default::default() {
+        complex_masses: requested.complex_masses || of_name.complex_masses,
+        gauge: if requested.gauge == Default::default() {
             of_name.gauge
         } else {
-            asked.gauge
+            requested.gauge
         },
     };
     let mut full = plain.into_os_string();

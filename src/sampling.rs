@@ -487,10 +487,8 @@ fn group_of(
     for channel in &of.channels {
         diagrams.push(diagram(channel, masses)?);
     }
-    let codes = of
-        .channels
-        .iter()
-        .map(|channel| channel.propagators.iter().map(|code| code.abs()).collect());
+    let codes = of.channels.iter();
+    let codes = codes.map(|one| one.propagators.iter().map(|code| code.abs()).collect());
     let codes: Vec<Vec<i32>> = codes.collect();
     let label = |leg: usize| {
         let of = members.iter().flat_map(|&member| &prepared[member].options);
@@ -508,32 +506,19 @@ fn group_of(
         Orders::Exchanged => ([1, 0], -common.rapidity),
         Orders::Own | Orders::Both => ([0, 1], common.rapidity),
     };
-    let beams = match of_legs.map(|beam| common.beams[beam].is_parton()) {
-        [false, false] if common.beams.iter().all(Beam::is_lepton) => Beams::Leptons,
-        [false, false] => Beams::Both,
-        [false, true] => Beams::First,
-        [true, false] => Beams::Second,
-        [true, true] if of.decays => Beams::AtRest,
-        [true, true] => Beams::Neither,
-    };
+    let beams = beams_of(common, of_legs, of.decays);
     let scale = Scale {
         factorisation: of_legs.map(|beam| common.scale.factorisation[beam]),
         ..common.scale
     };
-    let exchanged: &[bool] = match orders {
-        Orders::Own => &[false],
-        Orders::Exchanged => &[true],
-        Orders::Both => &[false, true],
-    };
-    let energy = if of.decays {
-        incoming[1]
-    } else {
-        common.energy
+    let energy = match of.decays {
+        true => incoming[1],
+        false => common.energy,
     };
     for (channel, diagram) in of.channels.iter().zip(&diagrams) {
         check_widths(channel, diagram, &limits, energy, beams)?;
     }
-    let partons = partons(prepared, members, exchanged);
+    let partons = partons(prepared, members, exchanged(orders));
     let fermions = fermions(element, legs, of.decays);
     let weights = Weights::new(&diagrams, &limits, common.has_one_energy())?;
     let cuts = match element.windows.is_empty() && element.rules.is_empty() {
@@ -592,6 +577,27 @@ fn group_of(
         },
     };
     Ok((group, sources))
+}
+
+/// Returns whether the incoming partons are exchanged, for each order of them.
+fn exchanged(orders: Orders) -> &'static [bool] {
+    match orders {
+        Orders::Own => &[false],
+        Orders::Exchanged => &[true],
+        Orders::Both => &[false, true],
+    }
+}
+
+/// Returns which incoming legs have densities.
+fn beams_of(common: &Common, of_legs: [usize; 2], decays: bool) -> Beams {
+    match of_legs.map(|beam| common.beams[beam].is_parton()) {
+        [false, false] if common.beams.iter().all(Beam::is_lepton) => Beams::Leptons,
+        [false, false] => Beams::Both,
+        [false, true] => Beams::First,
+        [true, false] => Beams::Second,
+        [true, true] if decays => Beams::AtRest,
+        [true, true] => Beams::Neither,
+    }
 }
 
 /// Returns how points of a group are clustered.

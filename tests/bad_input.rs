@@ -201,6 +201,7 @@ fn void_mut<T>(array: &mut [T]) -> *const c_void {
 
 /// Runs one of the cases in the child. Does nothing in an ordinary test run.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of calls")]
 fn child() {
     let Ok(case) = std::env::var(CASE) else {
         return;

@@ -1084,30 +1084,17 @@ fn what_radiates_needs_no_width() {
 /// Impossible requests are refused by name.
 #[test]
 fn what_has_no_events() {
-    for (text, energy, values, message) in [
-        (
-            "u u~ > z",
-            91.188,
-            &[][..],
-            "a particle that goes out alone",
-        ),
+    #[rustfmt::skip]
+    let cases = [
+        ("u u~ > z", 91.188, &[][..], "a particle that goes out alone"),
         ("z > t t~", 91.188, &[], "needs 346 GeV"),
         ("e+ e- > t t~", 300.0, &[], "needs 346 GeV"),
-        (
-            "e+ e- > z h, z > mu+ mu-",
-            500.0,
-            &[("WZ", 0.0)],
-            "particle 23 (PDG code)",
-        ),
+        ("e+ e- > z h, z > mu+ mu-", 500.0, &[("WZ", 0.0)], "particle 23 (PDG code)"),
         ("e+ e- > mu+ mu-", 91.188, &[("WZ", 0.0)], "no width"),
-        (
-            "h > e+ e- mu+ mu-",
-            125.0,
-            &[("WZ", 1e-14)],
-            "lost in rounding",
-        ),
+        ("h > e+ e- mu+ mu-", 125.0, &[("WZ", 1e-14)], "lost in rounding"),
         ("t d > b u", 1000.0, &[], "on its mass shell"),
-    ] {
+    ];
+    for (text, energy, values, message) in cases {
         match generator(text, energy, values) {
             Ok(_) => panic!("{text} is not refused"),
             Err(wrong) => assert!(wrong.to_string().contains(message), "{text}: {wrong}"),

@@ -159,7 +159,7 @@ def _refuse(
     path: pathlib.Path, name: str, values: Array, wrong: Array, what: str, counts: Array | None, of: str = "event"
 ) -> None:
     if wrong.any():
-        row = int(wrong.argmax())
+        row = int(np.argmax(wrong))
         refuse(path, event_of(row, counts), f"'{name}' is {values[row]}, {what}", of)
 
 

@@ -241,7 +241,7 @@ def _places(path: pathlib.Path, rows: _Table, processes: int) -> Any:
     first = 0 if processes == 1 else 1
     wrong = (places < first) | (places > processes)
     if wrong.any():
-        event = int(wrong.argmax())
+        event = int(np.argmax(wrong))
         _arrays.refuse(path, event, f"'pid' is {places[event]}, and there are {processes} processes, from 1")
     return np.maximum(places - 1, 0)
 

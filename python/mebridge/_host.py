@@ -31,7 +31,7 @@ def evaluate(
         p = p.copy()
     events: int = p.shape[0]
     couplings = _arguments.per_event("alpha_s", alpha_s, events)
-    if events and not (couplings.min() >= 0.0 and couplings.max() < np.inf):
+    if events and not (np.min(couplings) >= 0.0 and np.max(couplings) < np.inf):
         raise ValueError("alpha_s must be a finite number that is not negative")
     rng: np.random.Generator | None = None
 
@@ -61,7 +61,7 @@ def evaluate(
 
 def _random(what: str, given: ArrayLike, events: int) -> NDArray[np.float64]:
     numbers = _arguments.per_event(what, given, events)
-    if events and not (numbers.min() >= 0.0 and numbers.max() < 1.0):
+    if events and not (np.min(numbers) >= 0.0 and np.max(numbers) < 1.0):
         raise ValueError(f"{what} must be numbers in [0, 1)")
     return numbers
 

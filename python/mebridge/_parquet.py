@@ -82,7 +82,7 @@ def read(path: pathlib.Path) -> EventArrays:
         heads[name] = _numbers(pyarrow, path, name, kind, columns[name], None)
     unknown = ~np.isin(heads["process_id"], processes["process_id"])
     if unknown.any():
-        event = int(unknown.argmax())
+        event = int(np.argmax(unknown))
         _arrays.refuse(path, event, f"'process_id' is {heads['process_id'][event]}, which is none of the processes")
     counts = _lengths(pyarrow, path, "pdg_id", columns["pdg_id"])
     particles = np.zeros(counts.sum(), _records.PARTICLE)

@@ -122,8 +122,10 @@ class Worker:
         self._handlers: dict[str, Callable[[Any], None]] = {"warning": on_message, "notice": on_message}
         if not sys.executable:
             raise Error("events need an interpreter of their own, and sys.executable names none")
-        arguments = [sys.executable, "-c", _PROGRAM, str(os.getpid()), _PACKAGE, *_DRIVERS.get(backend, ("", ""))]
-        arguments += _path()
+        # From 3.13 on an interpreter imports modules before the program; -P keeps those of the working directory out.
+        safe = ["-P"] if sys.version_info >= (3, 11) else []
+        arguments = [sys.executable, *safe, "-c", _PROGRAM, str(os.getpid()), _PACKAGE]
+        arguments += [*_DRIVERS.get(backend, ("", "")), *_path()]
         # A new session: SIGINT from a terminal goes to the caller, which ends the child.
         self._child = subprocess.Popen(
             arguments,

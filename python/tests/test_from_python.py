@@ -49,12 +49,21 @@ class FromPython(FolderHere):
         mebridge.Run.pack_run(made.folder, file, cms=True, overweight="truncate")
         self.assertIn("runcmsgrid.sh", "".join(self.contents(file)))
 
+    def test_events_of_a_seed(self):
+        """The files have the same bytes from both: with the weights as they are, and unweighted further."""
+        for name, chosen, options in [
+            ("kept", {}, []),
+            ("unweighted", {"overweight": "unweight"}, ["--overweight", "unweight"]),
+        ]:
+            with self.subTest(name):
+                made = self.run_.generate(3000, seed=5, name=f"{name}_mine", **chosen)
+                options += ["--nevents", 3000, "--seed", 5, "--name", f"{name}_other", "--quiet"]
+                self.command("events", PROCESS, "--folder", self.folder, *options, *ENTRIES)
+                other = self.folder / "Events" / f"{name}_other" / "unweighted_events.lhe.gz"
+                self.assertEqual(made.output.read_bytes(), other.read_bytes())
+
     def test_events_of_one_weight(self):
-        made = self.run_.generate(3000, seed=5, overweight="unweight", name="mine")
-        options = ["--nevents", 3000, "--seed", 5, "--overweight", "unweight", "--name", "other", "--quiet"]
-        self.command("events", PROCESS, "--folder", self.folder, *options, *ENTRIES)
-        other = self.folder / "Events" / "other" / "unweighted_events.lhe.gz"
-        self.assertEqual(made.output.read_bytes(), other.read_bytes())
+        made = self.run_.generate(3000, seed=5, overweight="unweight")
         self.assertEqual(len(set(made.arrays.events["weight"])), 1)
         keep = self.run_.generate(3000, seed=5)
         self.assertGreater(len(set(keep.arrays.events["weight"])), 1)

@@ -1,13 +1,13 @@
-"""MLM matching: clusterings of one and two steps compared with hand-coded ones, and event files and run cards."""
+"""MLM matching: squared diagrams by which clusterings are chosen, and fixed scales of older versions."""
 
 import numpy as np
 from test_runs import CARD, output
 
 import mebridge
-from mebridge import _records, _runs
+from mebridge import _runs
 from mebridge._library import Error
 
-from common import Folder, FolderHere
+from common import FolderHere
 
 
 def _compton(p, mass):
@@ -61,18 +61,6 @@ class Steps(FolderHere):
             squares, zero = _compton(p[event], mass)
             self.assertEqual(zero, 1)
             np.testing.assert_allclose(found[event], squares / squares.sum(), rtol=1e-10)
-
-
-class Texts(Folder):
-    def records(self):
-        """An event with a resonance."""
-        records = np.zeros(1, _records.layout(6))
-        records["process_id"], records["weight"], records["scale"], records["alpha_qcd"] = 1, 2.0, 95.0, 0.12
-        particles = _records.nested(records)["particles"][0]
-        rows = [(2, -1, 50.0), (-2, -1, 70.0), (23, 2, 60.0), (-11, 1, 40.0), (11, 1, 20.0), (21, 1, 60.0)]
-        for i, (code, status, energy) in enumerate(rows):
-            particles["pdg_id"][i], particles["status_code"][i], particles["energy"][i] = code, status, energy
-        return records
 
 
 class Cards(FolderHere):

@@ -18,7 +18,6 @@ import mebridge
 
 from common import Folder, events_command
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 OUTPUTS = os.environ.get("MEBRIDGE_MG5_OUTPUTS")
 
 # u u~ > t t~ and g g > t t~ as configs.inc and its neighbours have them.
@@ -125,22 +124,6 @@ class Files(Folder):
         with mock.patch("sys.stderr") as said:
             self.assertEqual(events_command([str(self.folder), "--set", "ptj"]), 2)
         self.assertIn("ENTRY=VALUE", "".join(call.args[0] for call in said.write.call_args_list))
-
-
-class Grids(Folder):
-    def write_table(self, changed=lambda text: text):
-        """A table of the layout of CTEQ6, of densities that are straight in the variables of its interpolation."""
-        nodes = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, 40)])
-        scales = np.geomspace(1.3, 1e4, 12)
-        self.straight = lambda x, q: 2 - x**0.3 + 0.1 * np.log(np.log(q / 0.165))
-        rows = [(1 + row) * self.straight(nodes[None, :], scales[:, None]) for row in range(8)]
-        text = [" Table", "  Ordr, Nfl, lambda", " 1. 5. 0.165 0 0 0.2 1.3 4.5 180.", "   NX,  NT,  NfMx", " 40 11 5"]
-        text += ["QINI, QMAX, (QV(I), I =0, NT)", " 1.3 1e4", " ".join(map(repr, scales.tolist()))]
-        text += ["XMIN, (XV(I), I =0, NX)", " 1e-6", " ".join(map(repr, nodes.tolist())), "Parton Distribution Table:"]
-        text += [" ".join(map(repr, row.ravel().tolist())) for row in rows]
-        folder = self.folder / "lib" / "Pdfdata"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "cteq6l1.tbl").write_text(changed("\n".join(text) + "\n"))
 
 
 @unittest.skipIf(OUTPUTS is None, "SKIPPED: whole runs; set MEBRIDGE_MG5_OUTPUTS to a folder of outputs (*.mad)")

@@ -257,6 +257,7 @@ pub fn generated(text: &str) -> Vec<Process> {
 
 /// The same numbers as by the call of MadEvent: |M|^2, the weight of each diagram, choices of helicity and colour.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of calls")]
 fn umami_gives_the_numbers_of_fbridgesequence() {
     let folder = tempfile::tempdir().unwrap();
     let process = &generated("g g > t t~ g")[0];
@@ -480,6 +481,7 @@ fn umami_gives_the_numbers_of_fbridgesequence() {
 
 /// Every status that can come back, and no crash on the way.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of calls")]
 fn umami_refuses_what_it_cannot_do() {
     let folder = tempfile::tempdir().unwrap();
     let process = &generated("g g > t t~")[0];

@@ -113,28 +113,15 @@ For more information, try '--help'.
 #[test]
 fn numbers_below_zero_are_judged_as_numbers() {
     let d = directory();
-    for (arguments, expected) in [
-        (
-            &["check", "scalars.mebridge", "1", "--energy", "-500"][..],
-            "the energy is -500 GeV",
-        ),
-        (
-            &["check", "scalars.mebridge", "1", "--seed", "-1"],
-            "invalid value '-1' for '--seed <N>'",
-        ),
-        (
-            &["check", "scalars.mebridge", "-1"],
-            "give ITERATIONS, or BLOCKS THREADS ITERATIONS",
-        ),
-        (
-            &["eval", "scalars.mebridge", "x", "--alpha-s", "-0.1"],
-            "--alpha-s must be a positive number",
-        ),
-        (
-            &["compare", "x", "--tolerance", "-1"],
-            "--tolerance must be a number from 0 on",
-        ),
-    ] {
+    #[rustfmt::skip]
+    let cases = [
+        (&["check", "scalars.mebridge", "1", "--energy", "-500"][..], "the energy is -500 GeV"),
+        (&["check", "scalars.mebridge", "1", "--seed", "-1"], "invalid value '-1' for '--seed <N>'"),
+        (&["check", "scalars.mebridge", "-1"], "give ITERATIONS, or BLOCKS THREADS ITERATIONS"),
+        (&["eval", "scalars.mebridge", "x", "--alpha-s", "-0.1"], "--alpha-s must be a positive number"),
+        (&["compare", "x", "--tolerance", "-1"], "--tolerance must be a number from 0 on"),
+    ];
+    for (arguments, expected) in cases {
         let message = mebridge(d.path(), arguments).stderr;
         assert!(message.contains(expected), "{arguments:?}: {message}");
         assert!(!message.contains("unexpected argument"), "{message}");

@@ -369,36 +369,23 @@ fn points_that_take_too_long_are_left_out_and_named() {
 #[test]
 fn wrong_options_are_explained() {
     let d = directory();
-    for (arguments, message) in [
+    #[rustfmt::skip]
+    let cases = [
         (&["--nevt", "0"][..], "'0' is not a whole number from 1"),
         (&["--nevt", "8:4"], "the range begins at 8, after its end 4"),
         (&["--nevt", "1:8:1"], "the factor 1 is not above 1"),
-        (
-            &["--nevt", "3000000000"],
-            "--nevt: 3000000000 is not a number of events",
-        ),
+        (&["--nevt", "3000000000"], "--nevt: 3000000000 is not a number of events"),
         (&["--simd", "avx9"], "unknown SIMD level `avx9`"),
-        (
-            &["--fptype", "d,q"],
-            "'q' is none of the possible items: d, m and f",
-        ),
-        (
-            &["--door", "front"],
-            "'front' is none of the possible items: sequence and nomultichannel",
-        ),
-        (
-            &["--threads", "2000"],
-            "--threads: 2000 is not a number of threads from 1 to 1024",
-        ),
+        (&["--fptype", "d,q"], "'q' is none of the possible items: d, m and f"),
+        (&["--door", "front"], "'front' is none of the possible items: sequence and nomultichannel"),
+        (&["--threads", "2000"], "--threads: 2000 is not a number of threads from 1 to 1024"),
         (&["--seconds", "0"], "not a time in seconds"),
         (&["--repetitions", "0"], "0 is not in 1..=10000"),
         (&["--g=-1"], "not a positive number"),
         (&["--plot", "x.json"], "benches/speed_figure.py"),
-        (
-            &["scalars.mebridge", "--no-plots"],
-            "benches/speed_figure.py",
-        ),
-    ] {
+        (&["scalars.mebridge", "--no-plots"], "benches/speed_figure.py"),
+    ];
+    for (arguments, message) in cases {
         let mut all = vec!["bench"];
         all.extend(arguments);
         let ran = mebridge(d.path(), &all);

@@ -165,6 +165,7 @@ fn a_process_by_its_name() {
     );
     let summary = fs::read_to_string(folder.join("summary.txt")).unwrap();
     assert!(ran.stdout.starts_with(summary.trim_end()));
+    assert!(summary.contains("pt of mu- mu+, GeV"), "{summary}");
     let text = text(d.path(), "run_01");
     assert_eq!(text.matches("<event>").count(), 100);
     let banner = fs::read_to_string(folder.join("run_01_tag_1_banner.txt")).unwrap();
@@ -316,45 +317,21 @@ fn what_an_output_lacks_is_named() {
     let d = tempfile::tempdir().unwrap();
     let place = output_by_hand(d.path());
     let whole = snapshot(&place);
-    for (name, text, said) in [
-        (
-            "SubProcesses/P1_ll_ll/configs.inc",
-            None,
-            "configs.inc cannot be read: No such file or directory; does MG5aMC's",
-        ),
-        (
-            "SubProcesses/P1_ll_ll/leshouche.inc",
-            None,
-            "leshouche.inc cannot be read",
-        ),
-        (
-            "SubProcesses/P1_ll_ll/matrix1.f",
-            None,
-            "it has no matrix<i>.f",
-        ),
-        (
-            "SubProcesses/P1_ll_ll/matrix1.f",
-            Some("      SUBROUTINE\n"),
-            "matrix1.f",
-        ),
+    #[rustfmt::skip]
+    let cases = [
+        ("SubProcesses/P1_ll_ll/configs.inc", None,
+         "configs.inc cannot be read: No such file or directory; does MG5aMC's"),
+        ("SubProcesses/P1_ll_ll/leshouche.inc", None, "leshouche.inc cannot be read"),
+        ("SubProcesses/P1_ll_ll/matrix1.f", None, "it has no matrix<i>.f"),
+        ("SubProcesses/P1_ll_ll/matrix1.f", Some("      SUBROUTINE\n"), "matrix1.f"),
         ("SubProcesses/subproc.mg", Some(""), "subproc.mg"),
         ("Cards/param_card.dat", Some(""), "param_card.dat"),
-        (
-            "Cards/run_card.dat",
-            None,
-            "run_card.dat is missing; MG5aMC writes it with the output",
-        ),
-        (
-            "Cards/run_card.dat",
-            Some("1 = ptjj\n"),
-            "run_card.dat has an entry ptjj that mebridge does not know (do you mean ptj?)",
-        ),
-        (
-            "Cards/run_card.dat",
-            Some("many = nevents\n"),
-            "run_card.dat: nevents is 'many'; it must be a whole number",
-        ),
-    ] {
+        ("Cards/run_card.dat", None, "run_card.dat is missing; MG5aMC writes it with the output"),
+        ("Cards/run_card.dat", Some("1 = ptjj\n"),
+         "run_card.dat has an entry ptjj that mebridge does not know (do you mean ptj?)"),
+        ("Cards/run_card.dat", Some("many = nevents\n"), "run_card.dat: nevents is 'many'; it must be a whole number"),
+    ];
+    for (name, text, said) in cases {
         let file = place.join(name);
         match text {
             Some(text) => fs::write(&file, text).unwrap(),
@@ -495,72 +472,28 @@ fn cards() {
     let ran = events(d.path(), &[MUONS, "--run-card", "card", "--set", "ptl=1"]);
     assert!(ran.failed(2).contains("cannot be used with"));
     fs::write(d.path().join("wrong"), "x y z\n").unwrap();
-    for (arguments, code, said) in [
-        (
-            &["--run-card", "wrong"][..],
-            1,
-            "wrong, line 1: 'x y z' is no entry; write VALUE = NAME",
-        ),
-        (
-            &["--run-card", "."],
-            1,
-            "the run card . cannot be read: this is a folder",
-        ),
-        (
-            &["--run-card", "nowhere"],
-            1,
-            "the run card nowhere cannot be read: No such file or directory",
-        ),
-        (
-            &["--param-card", "nowhere", "--set", "lpp1=0"],
-            1,
-            "nowhere cannot be read: No such file or directory",
-        ),
+    #[rustfmt::skip]
+    let cases = [
+        (&["--run-card", "wrong"][..], 1, "wrong, line 1: 'x y z' is no entry; write VALUE = NAME"),
+        (&["--run-card", "."], 1, "the run card . cannot be read: this is a folder"),
+        (&["--run-card", "nowhere"], 1, "the run card nowhere cannot be read: No such file or directory"),
+        (&["--param-card", "nowhere", "--set", "lpp1=0"], 1, "nowhere cannot be read: No such file or directory"),
         (&["--set", "ptl"], 2, "it must be ENTRY=VALUE"),
-        (
-            &["--set", "ptjj=3"],
-            1,
-            "ptjj, which is to be set, is no entry of a run card (do you mean ptj?)",
-        ),
+        (&["--set", "ptjj=3"], 1, "ptjj, which is to be set, is no entry of a run card (do you mean ptj?)"),
         (&["--set", "ickkw=2"], 1, "ickkw = 2"),
-        (
-            &["--set", "gridpack=True"],
-            1,
-            "mebridge: the run card: gridpack = True asks for a pack, which `mebridge pack` makes",
-        ),
-        (
-            &["--set", "nevents=0"],
-            1,
-            "nevents is 0; it must be a whole number from 1 to 10000000000",
-        ),
-        (
-            &["--nevents", "0"],
-            1,
-            "nevents is 0; it must be a whole number from 1 to 10000000000",
-        ),
-        (
-            &["--nevents", "10000000001"],
-            1,
-            "nevents is 10000000001; it must be a whole number from 1",
-        ),
+        (&["--set", "gridpack=True"], 1,
+         "mebridge: the run card: gridpack = True asks for a pack, which `mebridge pack` makes"),
+        (&["--set", "nevents=0"], 1, "nevents is 0; it must be a whole number from 1 to 10000000000"),
+        (&["--nevents", "0"], 1, "nevents is 0; it must be a whole number from 1 to 10000000000"),
+        (&["--nevents", "10000000001"], 1, "nevents is 10000000001; it must be a whole number from 1"),
         (&["--nevents", "ten"], 2, "it must be a whole number"),
-        (
-            &["--seed", "18446744073709551616"],
-            2,
-            "it must be a whole number",
-        ),
+        (&["--seed", "18446744073709551616"], 2, "it must be a whole number"),
         (&["--model", "nowhere"], 1, "nowhere"),
-        (
-            &["--name", "../x"],
-            1,
-            "the name of a run is '../x'; it must be that of a folder in",
-        ),
-        (
-            &["--name", "run_01", "--nevents", "1"],
-            1,
-            "events of a run; ask for more (nevents), which are added to them; or take another name",
-        ),
-    ] {
+        (&["--name", "../x"], 1, "the name of a run is '../x'; it must be that of a folder in"),
+        (&["--name", "run_01", "--nevents", "1"], 1,
+         "events of a run; ask for more (nevents), which are added to them; or take another name"),
+    ];
+    for (arguments, code, said) in cases {
         let partons = match arguments[0] {
             "--run-card" => &[],
             _ => &PARTONS[..],

@@ -67,9 +67,7 @@ pub fn library() -> String {
 }
 
 pub fn link(output: &Path, more: &[&str]) -> Ran {
-    let library = library();
-    let mut arguments = vec!["link", output.to_str().unwrap(), "--library", &library];
-    arguments.extend(more);
+    let arguments = [&["link", output.to_str().unwrap()], more].concat();
     mebridge(output.parent().unwrap(), &arguments)
 }
 

@@ -162,6 +162,43 @@ fn tops(n: usize, helicities: [f64; 4]) -> ([[f64; 4]; 4], String, f64) {
     )
 }
 
+/// Applied again to the result: numbering continues, existing weights stay.
+fn numbering_continues(files: &Files, p: &str) {
+    let name = files.path("events_rwgt.lhe.gz").display().to_string();
+    let arguments = [
+        "reweight",
+        &name,
+        p,
+        "--card",
+        "wide.dat",
+        "-o",
+        "again.lhe",
+    ];
+    mebridge(files.directory.path(), &arguments).ok();
+    let again = fs::read_to_string(files.path("again.lhe")).unwrap();
+    assert_eq!(again.matches("<rwgt>").count(), 5);
+    assert_eq!(again.matches("<initrwgt>").count(), 1);
+    assert_eq!(weights(&again, "rwgt_3"), weights(&again, "rwgt_3"));
+    assert_eq!(weights(&again, "rwgt_3").len(), 5);
+    let ran = mebridge(
+        files.directory.path(),
+        &[
+            "reweight",
+            "again.lhe",
+            p,
+            "--card",
+            "wide.dat",
+            "--name",
+            "rwgt_2",
+        ],
+    );
+    assert!(
+        ran.failed(1).contains("a weight 'rwgt_2' already"),
+        "{}",
+        ran.stderr
+    );
+}
+
 #[test]
 fn weights_are_ratios_and_nothing_else_changes() {
     let files = Files::new();
@@ -250,40 +287,7 @@ fn weights_are_ratios_and_nothing_else_changes() {
             .fold(left, |left, empty| left.replace(empty, ""));
         assert_eq!(left, text);
     }
-    // Applied again to the result: numbering continues, existing weights stay.
-    let name = files.path("events_rwgt.lhe.gz").display().to_string();
-    let arguments = [
-        "reweight",
-        &name,
-        p,
-        "--card",
-        "wide.dat",
-        "-o",
-        "again.lhe",
-    ];
-    mebridge(files.directory.path(), &arguments).ok();
-    let again = fs::read_to_string(files.path("again.lhe")).unwrap();
-    assert_eq!(again.matches("<rwgt>").count(), 5);
-    assert_eq!(again.matches("<initrwgt>").count(), 1);
-    assert_eq!(weights(&again, "rwgt_3"), weights(&again, "rwgt_3"));
-    assert_eq!(weights(&again, "rwgt_3").len(), 5);
-    let ran = mebridge(
-        files.directory.path(),
-        &[
-            "reweight",
-            "again.lhe",
-            p,
-            "--card",
-            "wide.dat",
-            "--name",
-            "rwgt_2",
-        ],
-    );
-    assert!(
-        ran.failed(1).contains("a weight 'rwgt_2' already"),
-        "{}",
-        ran.stderr
-    );
+    numbering_continues(&files, p);
 }
 
 #[test]
@@ -331,6 +335,34 @@ fn other_masses_of_legs_are_off_shell() {
     close(&weights(&written, "heavy"), &expected);
 }
 
+/// Events u d~ > w+ with the beams in either direction, below a header with a card.
+fn bosons_at_rest(card: &str, mass: f64) -> String {
+    let mut text = header(card);
+    for n in 0..8 {
+        let exchanged = n % 2 == 1;
+        let x = 1.3f64 + 0.1 * f64::from(n);
+        let (up, down) = (mass / 2.0 * x, mass / 2.0 / x);
+        let sign = if exchanged { -1.0 } else { 1.0 };
+        // Ten digits behind the point, as a file has them.
+        let short = |x: f64| format!("{x:.10e}").parse::<f64>().unwrap();
+        let (up, down) = (short(up), short(down));
+        let w = [short(up + down), 0.0, 0.0, short(sign * (up - down))];
+        let quarks = [[up, 0.0, 0.0, sign * up], [down, 0.0, 0.0, -sign * down]];
+        text += &event(
+            &[
+                (2, -1, (0, 0), quarks[0], -1.0),
+                (-1, -1, (0, 0), quarks[1], 1.0),
+                (24, 1, (1, 2), w, -sign),
+            ],
+            1.0,
+            0.12,
+            "",
+        );
+    }
+    text += "</LesHouchesEvents>\n";
+    text
+}
+
 /// u d~ > w+ with the beams in either direction: the W is at rest where it is evaluated, but for what the digits of the
 /// file leave of its momentum along z, of either sign. Its helicity there is that along z.
 #[test]
@@ -359,29 +391,7 @@ fn a_particle_at_rest_has_no_direction() {
     };
     let original = card("AS", 0.118);
     let mass = mass_of(&original);
-    let mut text = header(&original);
-    for n in 0..8 {
-        let exchanged = n % 2 == 1;
-        let x = 1.3f64 + 0.1 * f64::from(n);
-        let (up, down) = (mass / 2.0 * x, mass / 2.0 / x);
-        let sign = if exchanged { -1.0 } else { 1.0 };
-        // Ten digits behind the point, as a file has them.
-        let short = |x: f64| format!("{x:.10e}").parse::<f64>().unwrap();
-        let (up, down) = (short(up), short(down));
-        let w = [short(up + down), 0.0, 0.0, short(sign * (up - down))];
-        let quarks = [[up, 0.0, 0.0, sign * up], [down, 0.0, 0.0, -sign * down]];
-        text += &event(
-            &[
-                (2, -1, (0, 0), quarks[0], -1.0),
-                (-1, -1, (0, 0), quarks[1], 1.0),
-                (24, 1, (1, 2), w, -sign),
-            ],
-            1.0,
-            0.12,
-            "",
-        );
-    }
-    text += "</LesHouchesEvents>\n";
+    let text = bosons_at_rest(&original, mass);
     fs::write(files.path("events.lhe"), &text).unwrap();
     fs::write(files.path("other.dat"), card("AS", 0.13)).unwrap();
     for how in ["event", "sum"] {
@@ -574,29 +584,16 @@ fn files_of_others() {
     assert_eq!(written.unwrap(), comment.to_owned() + &plain);
     let slanted = header(&card) + &event(&of(0.5), 1.0, 0.1, "") + "</LesHouchesEvents>\n";
     let lines = text.lines().count() + 1;
-    for (contents, says) in [
+    #[rustfmt::skip]
+    let cases = [
         (String::new(), "events.lhe: the file is empty".to_owned()),
-        (
-            "BZh91AY&SY".to_owned(),
-            "this is a bzip2 file, which is not read; unpack it (bzip2 -d)".to_owned(),
-        ),
-        (
-            "momenta\n".to_owned(),
-            "this is no event file (<LesHouchesEvents>): it begins with `momenta`".to_owned(),
-        ),
-        (
-            text.clone() + &text,
-            format!("line {lines}: a second file begins, with a header of its own"),
-        ),
-        (
-            text.replace("</event>\n", "</event>\nx\n"),
-            "has `x` after event 1".to_owned(),
-        ),
-        (
-            slanted,
-            "has SPINUP [0.5, 0.5, 0.5, 0.5], which are no helicities".to_owned(),
-        ),
-    ] {
+        ("BZh91AY&SY".to_owned(), "this is a bzip2 file, which is not read; unpack it (bzip2 -d)".to_owned()),
+        ("momenta\n".to_owned(), "this is no event file (<LesHouchesEvents>): it begins with `momenta`".to_owned()),
+        (text.clone() + &text, format!("line {lines}: a second file begins, with a header of its own")),
+        (text.replace("</event>\n", "</event>\nx\n"), "has `x` after event 1".to_owned()),
+        (slanted, "has SPINUP [0.5, 0.5, 0.5, 0.5], which are no helicities".to_owned()),
+    ];
+    for (contents, says) in cases {
         let (ran, written) = run(contents.as_bytes());
         assert!(ran.failed(1).contains(&says), "{}", ran.stderr);
         assert!(written.is_err());

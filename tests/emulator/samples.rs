@@ -311,6 +311,7 @@ fn compare(name: &str, by: By, precision: Precision) {
     compare_process(&process, by, precision);
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of samples")]
 fn compare_process(process: &Process, by: By, precision: Precision) {
     let Some(gpu) = Emulator::new(check_where_named) else {
         return;

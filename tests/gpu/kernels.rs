@@ -10,18 +10,20 @@ use std::time::Instant;
 /// Events of the measured call: one chunk, so that no two kernels run at the same time.
 const EVENTS: usize = 32_768;
 
+const TOPS: [&str; 4] = [
+    "gg_tt.P1_gg_ttx",
+    "gg_ttg.P1_gg_ttxg",
+    "gg_ttgg.P1_gg_ttxgg",
+    "gg_ttggg.P1_gg_ttxggg",
+];
+
 #[test]
 fn kernels_and_phases_are_told() {
     let Some(gpu) = Gpu::get() else {
         return;
     };
     let mut wrong = Vec::new();
-    for (r, process) in &some(&[
-        "gg_tt.P1_gg_ttx",
-        "gg_ttg.P1_gg_ttxg",
-        "gg_ttgg.P1_gg_ttxgg",
-        "gg_ttggg.P1_gg_ttxggg",
-    ]) {
+    for (r, process) in &some(&TOPS) {
         let batch = Batch::random(process, EVENTS);
         let precisions = [Precision::Double, Precision::Mixed, Precision::Float];
         // Without generated code and, where it is generated, with it.

@@ -200,6 +200,7 @@ impl Arrays {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of calls")]
 fn numbers_are_those_of_the_cpu() {
     const TEST: &str = "umami::numbers_are_those_of_the_cpu";
     let Some(gpu) = Gpu::get() else {

@@ -706,33 +706,15 @@ fn names_without_a_type_are_refused() {
     changed("old/P1_ll_ll", lorentz, "      COMPLEX*16 COUP\n", "")
         .is_refused_at("SUBROUTINE FFV2_0(", &undeclared("COUP"));
     let file = "matrix1.f";
-    for (from, to, place, name) in [
-        (
-            "      REAL*8 NARROW\n",
-            "",
-            "COMMON/NARROW_WIDTH/",
-            "NARROW",
-        ),
+    #[rustfmt::skip]
+    let cases = [
+        ("      REAL*8 NARROW\n", "", "COMMON/NARROW_WIDTH/", "NARROW"),
         ("      LOGICAL FRESH\n", "", "SAVE FRESH", "FRESH"),
-        (
-            "LOGICAL WANTED(",
-            "DIMENSION WANTED(",
-            "DIMENSION WANTED(",
-            "WANTED",
-        ),
-        (
-            "REAL*8 MATRIX1, PART",
-            "REAL*8 PART",
-            "PART(ROW) = MATRIX1(",
-            "MATRIX1",
-        ),
-        (
-            "      REAL*8 FUNCTION MATRIX1(",
-            "      FUNCTION MATRIX1(",
-            "FUNCTION MATRIX1(",
-            "MATRIX1",
-        ),
-    ] {
+        ("LOGICAL WANTED(", "DIMENSION WANTED(", "DIMENSION WANTED(", "WANTED"),
+        ("REAL*8 MATRIX1, PART", "REAL*8 PART", "PART(ROW) = MATRIX1(", "MATRIX1"),
+        ("      REAL*8 FUNCTION MATRIX1(", "      FUNCTION MATRIX1(", "FUNCTION MATRIX1(", "MATRIX1"),
+    ];
+    for (from, to, place, name) in cases {
         changed("old/P1_ll_ll", file, from, to).is_refused_at(place, &undeclared(name));
     }
 }

@@ -487,50 +487,17 @@ fn collinear_ratio(
 /// An assumption of the importer that does not hold is reported by name.
 #[test]
 fn other_borns_are_refused() {
-    for (file, from, to, why) in [
-        (
-            "born.f",
-            "NSQAMPSO=1, NGRAPHS=3",
-            "NSQAMPSO=2, NGRAPHS=3",
-            "several squared coupling orders",
-        ),
-        (
-            "born.f",
-            "DATA IDEN_VALUES/256, 256/",
-            "DATA IDEN_VALUES/256, 128/",
-            "IDEN differs",
-        ),
-        (
-            "born.f",
-            "SUBROUTINE SBORN_SPLITORDERS",
-            "SUBROUTINE SBORN_ALL",
-            "no SBORN_SPLITORDERS",
-        ),
-        (
-            "born.f",
-            "SUM_H+COLORS(H,F)*JAMPH(2,H,1)",
-            "SUM_H+2*COLORS(H,F)*JAMPH(2,H,1)",
-            "complex Born",
-        ),
-        (
-            "b_sf_002.f",
-            "DATA IDEN_VALUES/256, 256/",
-            "DATA IDEN_VALUES/36, 36/",
-            "IDEN is not",
-        ),
-        (
-            "b_sf_002.f",
-            "JAMP2(3,1) = ",
-            "JAMP2(3,1) = AMP(1)+",
-            "no linear combinations",
-        ),
-        (
-            "sborn_sf.f",
-            "M.EQ.1 .AND. N.EQ.2",
-            "M.EQ.1 .AND. N.EQ.4",
-            "cannot be determined",
-        ),
-    ] {
+    #[rustfmt::skip]
+    let cases = [
+        ("born.f", "NSQAMPSO=1, NGRAPHS=3", "NSQAMPSO=2, NGRAPHS=3", "several squared coupling orders"),
+        ("born.f", "DATA IDEN_VALUES/256, 256/", "DATA IDEN_VALUES/256, 128/", "IDEN differs"),
+        ("born.f", "SUBROUTINE SBORN_SPLITORDERS", "SUBROUTINE SBORN_ALL", "no SBORN_SPLITORDERS"),
+        ("born.f", "SUM_H+COLORS(H,F)*JAMPH(2,H,1)", "SUM_H+2*COLORS(H,F)*JAMPH(2,H,1)", "complex Born"),
+        ("b_sf_002.f", "DATA IDEN_VALUES/256, 256/", "DATA IDEN_VALUES/36, 36/", "IDEN is not"),
+        ("b_sf_002.f", "JAMP2(3,1) = ", "JAMP2(3,1) = AMP(1)+", "no linear combinations"),
+        ("sborn_sf.f", "M.EQ.1 .AND. N.EQ.2", "M.EQ.1 .AND. N.EQ.4", "cannot be determined"),
+    ];
+    for (file, from, to, why) in cases {
         let d = tempfile::tempdir().unwrap();
         let path = changed(d.path(), "nlo", file, from, to);
         let error = import_born(&path, &Options::default())

@@ -827,53 +827,19 @@ fn of_several_entries_of_the_run_card_the_last_counts() {
 
 #[test]
 fn errors_name_the_file_and_the_line() {
+    #[rustfmt::skip]
     let cases = [
         (MATRIX1, "SSS1_0(W(1,3)", "SSS9_0(W(1,3)", "SSS9_0: no file"),
         (MATRIX1, "JAMP(:,:) = (0D0,0D0)", "GOTO 20", "label 20"),
-        (
-            MATRIX1,
-            "TMP_JAMP(2) = AMP(1)",
-            "TMP_JAMP(2) = AMP(9)",
-            "AMP: index [9] is out of bounds",
-        ),
-        (
-            MATRIX1,
-            "AMP2(1)+AMP(1)*",
-            "AMP2(1)+AMP(3)*",
-            "AMP2(1) is not added to, by a sum of |AMP|^2",
-        ),
+        (MATRIX1, "TMP_JAMP(2) = AMP(1)", "TMP_JAMP(2) = AMP(9)", "AMP: index [9] is out of bounds"),
+        (MATRIX1, "AMP2(1)+AMP(1)*", "AMP2(1)+AMP(3)*", "AMP2(1) is not added to, by a sum of |AMP|^2"),
         (MATRIX1, "SXXXXX(P(0,4)", "SXXXXX(P(0,5)", "out of bounds"),
-        (
-            MATRIX1,
-            "W(1,3),W(1,4),W(1,5)",
-            "W(1,3),W(1,4),W(1,9)",
-            "out of bounds",
-        ),
-        (
-            MATRIX1,
-            "(CF(I),I=  1,  1) /1/",
-            "(CF(I),I=  1,  2) /1,2/",
-            "out of bounds",
-        ),
-        (
-            MATRIX1,
-            "CALL SXXXXX(P(0,4),",
-            "CALL TXXXXX(P(0,4),",
-            "takes five arguments",
-        ),
+        (MATRIX1, "W(1,3),W(1,4),W(1,5)", "W(1,3),W(1,4),W(1,9)", "out of bounds"),
+        (MATRIX1, "(CF(I),I=  1,  1) /1/", "(CF(I),I=  1,  2) /1,2/", "out of bounds"),
+        (MATRIX1, "CALL SXXXXX(P(0,4),", "CALL TXXXXX(P(0,4),", "takes five arguments"),
         (MATRIX1, "GC_1(IVEC),AMP(1)", "GC_7(IVEC),AMP(1)", "GC_7"),
-        (
-            LORENTZ,
-            "S1(3)= DENOM*CI",
-            "S1(3)= DENOM*CJ",
-            "CJ is not declared",
-        ),
-        (
-            LORENTZ,
-            "P1(0) = -DBLE(S1(1))",
-            "P1(0) = -DBLE(S1(1)",
-            "SSS1_1.f:24",
-        ),
+        (LORENTZ, "S1(3)= DENOM*CI", "S1(3)= DENOM*CJ", "CJ is not declared"),
+        (LORENTZ, "P1(0) = -DBLE(S1(1))", "P1(0) = -DBLE(S1(1)", "SSS1_1.f:24"),
     ];
     for (file, from, to, expected) in cases {
         let error = Output::new().replace(file, from, to).error();
@@ -919,6 +885,7 @@ fn another_card_is_read_and_its_faults_are_named() {
 /// MG5aMC's code for couplings that run would change what the card says, unless their scale is that of the card.
 /// Parameters that run are solutions of their equation, at the scale that the cards say, or refused.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of cards")]
 fn parameters_run_as_the_cards_say() {
     let file = "Source/MODEL/couplings.f";
     let output = Output::new()
@@ -1300,37 +1267,18 @@ fn hostile_text_ends_in_an_error() {
         );
     output.write("Source/MODEL/more.f", &functions);
     assert!(output.error().contains("too many steps"));
+    #[rustfmt::skip]
     let cases = [
         (MODEL, "MDL_X = 0D0", deep.as_str()),
         (MODEL, "MDL_X = 0D0", "INCLUDE 'intparam_definition.inc'"),
         ("Source/MODEL/couplings.f", "GC_2 = MDL_X", "CALL COUP1()"),
-        (
-            LORENTZ,
-            "S1(3)= DENOM",
-            "DO I=1,1000000000000\n      I=1\n      ENDDO\n      S1(3)= DENOM",
-        ),
+        (LORENTZ, "S1(3)= DENOM", "DO I=1,1000000000000\n      I=1\n      ENDDO\n      S1(3)= DENOM"),
         (LORENTZ, "COMPLEX*16 S1(3)", "COMPLEX*16 S1(3000000000)"),
         (MATRIX1, "NCOLOR=1", "NCOLOR=2000000000"),
-        (
-            MATRIX1,
-            "I=  1,  1) /1/",
-            "I=  1,  1000000000000) /1000000000000*1/",
-        ),
-        (
-            MATRIX1,
-            "AMP(1))\n      CALL",
-            "AMP(1000000000000))\n      CALL",
-        ),
-        (
-            "SubProcesses/P1_x/coloramps.inc",
-            "I=1,3)/3*.TRUE./",
-            "I=1,1000000000000)/1000000000000*.TRUE./",
-        ),
-        (
-            "SubProcesses/P1_x/config_subproc_map.inc",
-            "CONFSUB(I,3)",
-            "CONFSUB(I,3000000000)",
-        ),
+        (MATRIX1, "I=  1,  1) /1/", "I=  1,  1000000000000) /1000000000000*1/"),
+        (MATRIX1, "AMP(1))\n      CALL", "AMP(1000000000000))\n      CALL"),
+        ("SubProcesses/P1_x/coloramps.inc", "I=1,3)/3*.TRUE./", "I=1,1000000000000)/1000000000000*.TRUE./"),
+        ("SubProcesses/P1_x/config_subproc_map.inc", "CONFSUB(I,3)", "CONFSUB(I,3000000000)"),
     ];
     for (file, from, to) in cases {
         let error = Output::new().replace(file, from, to).error();

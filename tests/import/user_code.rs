@@ -323,109 +323,40 @@ fn what_lives_from_call_to_call_does_not_depend_on_the_order() {
 
 #[test]
 fn what_is_not_run_is_refused_by_file_and_line() {
-    for (body, expected) in [
-        (
-            "      x=gauss(1)\n",
-            "mine.f:9: the function GAUSS is not known here",
-        ),
-        (
-            "      call boost(p)\n",
-            "mine.f:9: BOOST is called, which is not run here",
-        ),
-        (
-            "      read(*,*) x\n",
-            "mine.f:9: cannot read `READ(*,*)X`, which is not run here",
-        ),
-        (
-            "      select case (i)\n",
-            "mine.f:9: cannot read `SELECTCASE(I)`, which is not run here",
-        ),
-        (
-            "      do 10 i=1,3\n   10 enddo\n",
-            "mine.f:9: a loop without a counter, or one that ends at a label, is not run here",
-        ),
-        (
-            "      x=(1d0,2d0)\n",
-            "mine.f:9: a COMPLEX number, which is not run here",
-        ),
+    #[rustfmt::skip]
+    let cases = [
+        ("      x=gauss(1)\n", "mine.f:9: the function GAUSS is not known here"),
+        ("      call boost(p)\n", "mine.f:9: BOOST is called, which is not run here"),
+        ("      read(*,*) x\n", "mine.f:9: cannot read `READ(*,*)X`, which is not run here"),
+        ("      select case (i)\n", "mine.f:9: cannot read `SELECTCASE(I)`, which is not run here"),
+        ("      do 10 i=1,3\n   10 enddo\n",
+         "mine.f:9: a loop without a counter, or one that ends at a label, is not run here"),
+        ("      x=(1d0,2d0)\n", "mine.f:9: a COMPLEX number, which is not run here"),
         ("      x=unknown\n", "mine.f:9: UNKNOWN is not declared"),
         ("      l=x\n", "mine.f:9: a LOGICAL and a number"),
-        (
-            "      if (x) i=1\n",
-            "mine.f:9: a DOUBLE PRECISION number where a LOGICAL is needed",
-        ),
-        (
-            "      x=pt(p(0,3),p(0,4))\n",
-            "mine.f:9: PT takes 1 arguments",
-        ),
-        (
-            "      x=pt(3d0)\n",
-            "mine.f:9: PT takes an array, and gets a number",
-        ),
-        (
-            "      x=p(3)\n",
-            "mine.f:9: P has 2 dimensions, and is used with 1",
-        ),
-        (
-            "      x=y\n",
-            "mine.f:9: Y has 1 dimensions, and is used with 0",
-        ),
-        (
-            "      y=p(:,3)\n",
-            "mine.f:9: 3 elements of Y are set to 4 values",
-        ),
-        (
-            "      x=y(5)+99999999999\n",
-            "mine.f:9: the INTEGER 99999999999 is too large",
-        ),
-        (
-            "      include 'none.inc'\n",
-            "mine.f:9: there is no file none.inc",
-        ),
+        ("      if (x) i=1\n", "mine.f:9: a DOUBLE PRECISION number where a LOGICAL is needed"),
+        ("      x=pt(p(0,3),p(0,4))\n", "mine.f:9: PT takes 1 arguments"),
+        ("      x=pt(3d0)\n", "mine.f:9: PT takes an array, and gets a number"),
+        ("      x=p(3)\n", "mine.f:9: P has 2 dimensions, and is used with 1"),
+        ("      x=y\n", "mine.f:9: Y has 1 dimensions, and is used with 0"),
+        ("      y=p(:,3)\n", "mine.f:9: 3 elements of Y are set to 4 values"),
+        ("      x=y(5)+99999999999\n", "mine.f:9: the INTEGER 99999999999 is too large"),
+        ("      include 'none.inc'\n", "mine.f:9: there is no file none.inc"),
         ("      x=sqrt(i)\n", "mine.f:9: SQRT of an INTEGER"),
         // While it runs.
-        (
-            "      x=y(5)\n",
-            "mine.f:9: element 5 is outside of the array Y",
-        ),
-        (
-            "      x=p(0,5)\n",
-            "mine.f:9: element 5 is outside of the array P",
-        ),
-        (
-            "      x=pt(p(3,4))\n",
-            "mine.f:9: a momentum has four components",
-        ),
-        (
-            "      x=y(1)\n",
-            "mine.f:9: Y is used, and nothing has set it",
-        ),
-        (
-            "      p(0,3)=1\n",
-            "mine.f:9: P is changed, which MadEvent uses",
-        ),
-        (
-            "      i=2147483647\n      i=i+1\n",
-            "mine.f:10: an INTEGER overflows",
-        ),
-        (
-            "      i=0\n      j=1/i\n",
-            "mine.f:10: an INTEGER is divided by 0",
-        ),
+        ("      x=y(5)\n", "mine.f:9: element 5 is outside of the array Y"),
+        ("      x=p(0,5)\n", "mine.f:9: element 5 is outside of the array P"),
+        ("      x=pt(p(3,4))\n", "mine.f:9: a momentum has four components"),
+        ("      x=y(1)\n", "mine.f:9: Y is used, and nothing has set it"),
+        ("      p(0,3)=1\n", "mine.f:9: P is changed, which MadEvent uses"),
+        ("      i=2147483647\n      i=i+1\n", "mine.f:10: an INTEGER overflows"),
+        ("      i=0\n      j=1/i\n", "mine.f:10: an INTEGER is divided by 0"),
         ("      stop\n", "mine.f:9: it stops here (STOP)"),
-        (
-            "      x=1\n      do while (x.gt.0)\n      enddo\n",
-            "mine.f:10: it runs more than 1000000 statements",
-        ),
-        (
-            "      i=1\n",
-            "mine.f:10: X is used, and nothing has set it",
-        ),
-        (
-            "      x=-1\n",
-            "USER_DYNAMICAL_SCALE is -1: a scale must be positive and finite",
-        ),
-    ] {
+        ("      x=1\n      do while (x.gt.0)\n      enddo\n", "mine.f:10: it runs more than 1000000 statements"),
+        ("      i=1\n", "mine.f:10: X is used, and nothing has set it"),
+        ("      x=-1\n", "USER_DYNAMICAL_SCALE is -1: a scale must be positive and finite"),
+    ];
+    for (body, expected) in cases {
         let error = value(body).unwrap_err();
         assert_eq!(error, expected, "{body}");
     }
@@ -596,48 +527,26 @@ fn statements_that_are_added_to_cuts_are_run() {
 
 #[test]
 fn what_cannot_be_added_to_cuts_is_refused() {
-    for (place, text, wanted) in [
+    #[rustfmt::skip]
+    let cases = [
         (2, "      passcuts=.true.\n", "changed"),
         (2, "      if (p(0,3).gt.1d0) then\n", "changed"),
-        (
-            3,
-            ABOVE_50,
-            "cuts.f:27: it is added where MadEvent may jump over it, to the label 21",
-        ),
+        (3, ABOVE_50, "cuts.f:27: it is added where MadEvent may jump over it, to the label 21"),
         (5, ABOVE_50, "is added after MadEvent has passed the point"),
-        (
-            4,
-            "      if (tmp.gt.5d0) passcuts=.false.\n",
-            "TMP is set by MadEvent's statements of PASSCUTS",
-        ),
-        (
-            2,
-            "      tmp=1d0\n",
-            "TMP is changed, which MadEvent's statements of PASSCUTS use",
-        ),
+        (4, "      if (tmp.gt.5d0) passcuts=.false.\n", "TMP is set by MadEvent's statements of PASSCUTS"),
+        (2, "      tmp=1d0\n", "TMP is changed, which MadEvent's statements of PASSCUTS use"),
         (2, "      call sort(notgood)\n", "NOTGOOD is changed"),
         (1, "      data tmp/1d0/\n", "TMP is declared, which"),
         (1, "      save\n", "a SAVE of all variables"),
         (1, "      include 'mine.inc'\n", "an INCLUDE of mine.inc"),
-        (
-            4,
-            "      if (pt(p(0,3)).gt.1d0) return\n",
-            "PASSCUTS returns .TRUE. from a statement that was added",
-        ),
-        (
-            4,
-            "      passcuts=pt(p(0,3)).lt.1d0\n",
-            "PASSCUTS is .FALSE. after the statements that were added",
-        ),
-        (
-            4,
-            "      if (i.gt.3) passcuts=.false.\n",
-            "I is set by MadEvent's statements",
-        ),
+        (4, "      if (pt(p(0,3)).gt.1d0) return\n", "PASSCUTS returns .TRUE. from a statement that was added"),
+        (4, "      passcuts=pt(p(0,3)).lt.1d0\n", "PASSCUTS is .FALSE. after the statements that were added"),
+        (4, "      if (i.gt.3) passcuts=.false.\n", "I is set by MadEvent's statements"),
         (2, "      cutsdone=.false.\n", "CUTSDONE is changed"),
         (4, "      p(0,3)=1d0\n", "P is changed, which MadEvent uses"),
         (4, "      goto 21\n", "there is no label 21"),
-    ] {
+    ];
+    for (place, text, wanted) in cases {
         let error = passes_with(&[(place, text)], "", 60.0).unwrap_err();
         assert!(error.contains(wanted), "{text}: {error}");
     }

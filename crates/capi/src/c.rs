@@ -727,20 +727,15 @@ unsafe fn evaluate_color_flows(
     Ok(())
 }
 
-/// # Safety
-/// As for [`mebridge_evaluate`].
-unsafe fn evaluate(
+/// Checks the arrays of a request, and returns the strides of its momenta.
+fn check_arrays(
     name: &'static str,
-    entry: &mut Entry,
-    request: &mut MebridgeSample,
+    request: &MebridgeSample,
+    legs: usize,
+    diagrams: usize,
     own: CallerArray,
-) -> Result<()> {
-    let (n, process) = (request.events, entry.bridge.process());
-    let (legs, diagrams) = (process.legs.len(), process.diagrams as usize);
-    request.bad_events = 0;
-    if n == 0 {
-        return Ok(());
-    }
+) -> Result<Strides> {
+    let n = request.events;
     let reach = check_extents(name, request, legs, diagrams)?;
     let [event, leg, component] = request.momenta_strides;
     let strides = Strides {
@@ -764,6 +759,24 @@ unsafe fn evaluate(
         )?;
     }
     check_sample_apart(name, request, legs, diagrams, Some(own))?;
+    Ok(strides)
+}
+
+/// # Safety
+/// As for [`mebridge_evaluate`].
+unsafe fn evaluate(
+    name: &'static str,
+    entry: &mut Entry,
+    request: &mut MebridgeSample,
+    own: CallerArray,
+) -> Result<()> {
+    let (n, process) = (request.events, entry.bridge.process());
+    let (legs, diagrams) = (process.legs.len(), process.diagrams as usize);
+    request.bad_events = 0;
+    if n == 0 {
+        return Ok(());
+    }
+    let strides = check_arrays(name, request, legs, diagrams, own)?;
     if !request.fixed_color.is_null() {
         // SAFETY: guaranteed by the caller; the arrays have been checked.
         return unsafe { evaluate_color_flows(name, entry, request, strides) };

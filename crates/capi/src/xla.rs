@@ -132,6 +132,14 @@ fn product(shape: &[i64], each: i64) -> Result<i64> {
     events.ok_or_else(|| wrong(format!("no memory holds events of the shape {shape:?}")))
 }
 
+/// The element of an array, if there is one.
+fn at<T>(first: *mut T, index: i64) -> *mut T {
+    match first.is_null() {
+        true => first,
+        false => first.wrapping_offset(index as isize),
+    }
+}
+
 /// # Safety
 /// As for [`mebridge_xla`].
 unsafe fn evaluate(evaluator: &Evaluator, frame: &XlaFrame) -> Result<()> {
@@ -202,12 +210,6 @@ unsafe fn evaluate(evaluator: &Evaluator, frame: &XlaFrame) -> Result<()> {
             return Err(wrong(format!(
                 "amp2 has parts of {part} events, and there are {events}"
             )));
-        }
-        fn at<T>(first: *mut T, index: i64) -> *mut T {
-            match first.is_null() {
-                true => first,
-                false => first.wrapping_offset(index as isize),
-            }
         }
         for first in (0..events).step_by(part as usize) {
             let mut sample = MebridgeSample {

@@ -1,8 +1,9 @@
 //! `mebridge doctor`: reports what this machine and an output have, what is wrong, and how to fix it.
 
 use crate::link::{
-    CallerKind, EvaluatedBy, Journal, LinkState, NloElements, OneEventReason, OutputLayout,
-    Subprocess, calls, card, changed, is_hooked, matrix_element, other_settings, recycled,
+    CallerKind, EvaluatedBy, Journal, LinkRecord, LinkState, NloElements, OneEventReason,
+    OutputLayout, Subprocess, calls, card, changed, is_hooked, matrix_element, other_settings,
+    recycled,
 };
 use crate::output;
 use mebridge::gpu::{Gpus, likely_platform};
@@ -237,22 +238,7 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
         }
     }
     if let Some(record) = &linked {
-        let hooked = is_hooked(&matrix_element::latin(
-            &layout.root.join("Source/make_opts"),
-        )?);
-        let library = layout.root.join("lib/libmebridge.so");
-        let whole = hooked && library.is_file();
-        if record.mebridge != env!("CARGO_PKG_VERSION") || !whole {
-            report.wrong(format!(
-                "{}; run `mebridge link {}` again",
-                match (hooked, whole) {
-                    (false, _) => "its Source/make_opts has lost the line of mebridge",
-                    (true, false) => "its lib/libmebridge.so is gone, or leads nowhere",
-                    (true, true) => "it was linked by another version",
-                },
-                layout.root.display()
-            ));
-        }
+        linked_whole(report, &layout, record)?;
     }
     for name in &layout.chosen {
         let subprocess = layout.subprocess(name)?;
@@ -261,70 +247,105 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
             .is_some_and(|r| r.directories.contains(name));
         matrix_elements(report, &layout, &subprocess, switches, events);
         if is_linked && subprocess.kind != CallerKind::Plugin {
-            let settings = other_settings(&layout, &subprocess)?;
-            if !settings.is_empty() {
-                report.wrong(format!(
-                    "{name}: the run card has another {} than when the output was linked, and executables stop at that; \
-                     run `mebridge link {}` again",
-                    settings.join(" and "),
-                    layout.root.display()
-                ));
-            }
-            let what = match changed(&subprocess.path)? {
-                None => "nothing says what it was linked from".into(),
-                Some(changes) if changes.is_empty() => String::new(),
-                Some(changes) => format!(
-                    "{} since the output was linked, and executables do not contain this change",
-                    changes.join(", ")
-                ),
-            };
-            if !what.is_empty() {
-                report.wrong(format!(
-                    "{name}: {what}; run `mebridge link {}` again",
-                    layout.root.display()
-                ));
-            }
-            if subprocess.kind == CallerKind::Plain
-                && let Some(what) = recycled::changed_vertices(&layout, &subprocess.path)?
-            {
-                report.wrong(format!("{name}: {what}"));
-            }
+            linked_sources(report, &layout, &subprocess)?;
         }
-        for executable in subprocess.executables()? {
-            let path = subprocess.path.join(&executable);
-            let called = match calls(&path) {
-                Ok(called) => called,
-                Err(error) => {
-                    report.wrong(error);
-                    continue;
-                }
-            };
-            let (what, right) = match called {
-                EvaluatedBy::Library => ("the library", is_linked),
-                EvaluatedBy::Fortran => ("its own Fortran", !is_linked),
-                EvaluatedBy::Plugin if !layout.plugin_products(name, true)?.is_empty() => {
-                    ("the library, in the place of the plugin", is_linked)
-                }
-                EvaluatedBy::Plugin => ("the plugin", !is_linked),
-            };
-            report.line("", format!("{executable} calls {what}"));
-            if !right {
-                report.wrong(format!(
-                    "{name}/{executable} was made {} the output was linked; remove it, and let it be made again",
-                    if is_linked { "before" } else { "while" }
-                ));
-            }
-        }
+        executables(report, &layout, &subprocess, is_linked)?;
         if subprocess.kind == CallerKind::Plugin
             && is_linked
-            && layout
-                .plugin_products(name, false)?
-                .iter()
-                .any(|f| f.ends_with(".so"))
+            && (layout.plugin_products(name, false)?.iter()).any(|f| f.ends_with(".so"))
         {
             report.wrong(format!(
                 "lib/ has libraries of the plugin again; run `mebridge link {}` again",
                 layout.root.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Reports what a linked output has lost since.
+fn linked_whole(report: &mut Report, layout: &OutputLayout, record: &LinkRecord) -> Result<()> {
+    let make_opts = matrix_element::latin(&layout.root.join("Source/make_opts"))?;
+    let hooked = is_hooked(&make_opts);
+    let whole = hooked && layout.root.join("lib/libmebridge.so").is_file();
+    if record.mebridge != env!("CARGO_PKG_VERSION") || !whole {
+        report.wrong(format!(
+            "{}; run `mebridge link {}` again",
+            match (hooked, whole) {
+                (false, _) => "its Source/make_opts has lost the line of mebridge",
+                (true, false) => "its lib/libmebridge.so is gone, or leads nowhere",
+                (true, true) => "it was linked by another version",
+            },
+            layout.root.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Reports what has changed in a linked P directory.
+fn linked_sources(
+    report: &mut Report,
+    layout: &OutputLayout,
+    subprocess: &Subprocess,
+) -> Result<()> {
+    let (name, root) = (&subprocess.name, layout.root.display());
+    let settings = other_settings(layout, subprocess)?;
+    if !settings.is_empty() {
+        report.wrong(format!(
+            "{name}: the run card has another {} than when the output was linked, and executables stop at that; \
+             run `mebridge link {root}` again",
+            settings.join(" and ")
+        ));
+    }
+    let what = match changed(&subprocess.path)? {
+        None => "nothing says what it was linked from".into(),
+        Some(changes) if changes.is_empty() => String::new(),
+        Some(changes) => format!(
+            "{} since the output was linked, and executables do not contain this change",
+            changes.join(", ")
+        ),
+    };
+    if !what.is_empty() {
+        report.wrong(format!("{name}: {what}; run `mebridge link {root}` again"));
+    }
+    if subprocess.kind == CallerKind::Plain
+        && let Some(what) = recycled::changed_vertices(layout, &subprocess.path)?
+    {
+        report.wrong(format!("{name}: {what}"));
+    }
+    Ok(())
+}
+
+/// Reports what the executables of a P directory call.
+fn executables(
+    report: &mut Report,
+    layout: &OutputLayout,
+    subprocess: &Subprocess,
+    is_linked: bool,
+) -> Result<()> {
+    let name = &subprocess.name;
+    for executable in subprocess.executables()? {
+        let path = subprocess.path.join(&executable);
+        let called = match calls(&path) {
+            Ok(called) => called,
+            Err(error) => {
+                report.wrong(error);
+                continue;
+            }
+        };
+        let (what, right) = match called {
+            EvaluatedBy::Library => ("the library", is_linked),
+            EvaluatedBy::Fortran => ("its own Fortran", !is_linked),
+            EvaluatedBy::Plugin if !layout.plugin_products(name, true)?.is_empty() => {
+                ("the library, in the place of the plugin", is_linked)
+            }
+            EvaluatedBy::Plugin => ("the plugin", !is_linked),
+        };
+        report.line("", format!("{executable} calls {what}"));
+        if !right {
+            report.wrong(format!(
+                "{name}/{executable} was made {} the output was linked; remove it, and let it be made again",
+                if is_linked { "before" } else { "while" }
             ));
         }
     }

@@ -279,11 +279,9 @@ impl Info {
         let binding = Binding::new(model, &source.card)?;
         let mut couplings = Vec::new();
         binding.evaluate(g, &mut couplings);
-        let external = process
-            .wavefunctions
-            .iter()
-            .filter(|w| matches!(w, Wavefunction::External(_)))
-            .count();
+        let wavefunctions = process.wavefunctions.iter();
+        let external = wavefunctions.filter(|w| matches!(w, Wavefunction::External(_)));
+        let external = external.count();
         let flows = process.amplitudes.jamps();
         let vertices = process.amplitudes.vertices().len();
         let jamp = process.amplitudes.diagrams().map(|diagrams| &diagrams.jamp);
@@ -548,6 +546,17 @@ fn structures(process: &Process, binding: &Binding) -> Vec<Structure> {
 
 impl Display for Info {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        self.write_counts(f)?;
+        self.write_legs_and_parameters(f)?;
+        self.write_couplings_and_structures(f)?;
+        self.write_operations(f)?;
+        self.write_passes(f)
+    }
+}
+
+impl Info {
+    /// What the process is, and how much of everything it has.
+    fn write_counts(&self, f: &mut Formatter) -> fmt::Result {
         let incoming = self.legs.iter().filter(|leg| leg.incoming).count();
         let outgoing = self.legs.len() - incoming;
         line(f, "process", &self.process)?;
@@ -576,7 +585,10 @@ impl Display for Info {
             f,
             "configurations",
             format!("{} ({channels} of this process)", self.configurations),
-        )?;
+        )
+    }
+
+    fn write_legs_and_parameters(&self, f: &mut Formatter) -> fmt::Result {
         writeln!(f, "\nlegs")?;
         for (i, leg) in self.legs.iter().enumerate() {
             let state = if leg.incoming { "in" } else { "out" };
@@ -606,6 +618,10 @@ impl Display for Info {
                 writeln!(f, "  {:<16} {}", p.name, short(p.value))?;
             }
         }
+        Ok(())
+    }
+
+    fn write_couplings_and_structures(&self, f: &mut Formatter) -> fmt::Result {
         writeln!(f, "\ncouplings at g_s = {}", short(self.g_s))?;
         for c in &self.couplings {
             let value = format!("({}, {})", short(c.re), short(c.im));
@@ -636,6 +652,10 @@ impl Display for Info {
                 s.name, s.calls, s.operations
             )?;
         }
+        Ok(())
+    }
+
+    fn write_operations(&self, f: &mut Formatter) -> fmt::Result {
         let o = &self.operations;
         writeln!(f, "\noperations for one helicity configuration")?;
         for (what, count) in [
@@ -670,6 +690,11 @@ impl Display for Info {
         for (what, count) in counts {
             row(f, what, &count(a), &count(b))?;
         }
+        Ok(())
+    }
+
+    /// The plan after each of its passes, if they were recorded.
+    fn write_passes(&self, f: &mut Formatter) -> fmt::Result {
         if self.passes.is_empty() {
             return Ok(());
         }

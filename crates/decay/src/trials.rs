@@ -581,19 +581,12 @@ impl<'a> Decayer<'a> {
         let Some(element) = &mut pair.element else {
             return Ok(trials.into_iter().map(|trial| taken(trial, 0)).collect());
         };
-        let momenta: Vec<f64> = trials
-            .iter()
-            .flat_map(|&trial| momenta_of(trial))
-            .copied()
-            .collect();
-        let g_s: Vec<f64> = trials
-            .iter()
-            .map(|&trial| works[numbers[trial]].g_s)
-            .collect();
-        let random: Vec<f64> = trials
-            .iter()
-            .map(|&trial| philox.number(point(trial), 1))
-            .collect();
+        let momenta = trials.iter().flat_map(|&trial| momenta_of(trial));
+        let momenta: Vec<f64> = momenta.copied().collect();
+        let g_s = trials.iter().map(|&trial| works[numbers[trial]].g_s);
+        let g_s: Vec<f64> = g_s.collect();
+        let random = trials.iter().map(|&trial| philox.number(point(trial), 1));
+        let random: Vec<f64> = random.collect();
         let mut found = MatrixElementValues::default();
         element.evaluate(&momenta, &g_s, &random, &mut found)?;
         pair.trials += trials.len() as u64;

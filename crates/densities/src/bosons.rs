@@ -2,8 +2,7 @@
 //! arXiv:2111.02442; beyond logarithms I. Bigaran, R. Ruiz, arXiv:2502.07878), as in MG5aMC's `ElectroweakFlux.f` and
 //! `ElectroweakFluxDriver.f` (3.7.1): a density for each helicity.
 
-use super::interpolation::Interpolation;
-use super::{Densities, Radiator};
+use super::Radiator;
 use std::f64::consts::PI;
 
 /// PDG codes.
@@ -82,11 +81,11 @@ pub struct BosonFluxes {
     squared_energy: f64,
 }
 
-/// The densities of bosons in a beam: one for each helicity.
+/// The densities of bosons in a beam, their codes and their helicities.
 ///
 /// # Panics
 /// If the beam is of protons.
-pub fn density(beam: BosonBeam) -> Densities {
+pub fn densities(beam: BosonBeam) -> (BosonFluxes, Vec<i32>, Vec<i8>) {
     let lepton_mass = match beam.of {
         Radiator::Electron => ELECTRON_MASS,
         Radiator::Muon => MUON_MASS,
@@ -137,10 +136,7 @@ pub fn density(beam: BosonBeam) -> Densities {
     let rows = [(PHOTON, &TRANSVERSE[..]), (Z, &ALL), (emitted, &ALL)].into_iter();
     let rows = rows.flat_map(|(code, helicities)| helicities.iter().map(move |one| (code, *one)));
     let (codes, helicities) = rows.unzip();
-    Densities {
-        helicities,
-        ..Densities::new(Vec::new(), codes, Interpolation::Bosons(fluxes))
-    }
+    (fluxes, codes, helicities)
 }
 
 impl BosonFlux {

@@ -199,7 +199,11 @@ impl Densities {
     /// # Panics
     /// If the beam is of protons.
     pub fn bosons(of: BosonBeam) -> Self {
-        bosons::density(of)
+        let (fluxes, codes, helicities) = bosons::densities(of);
+        Densities {
+            helicities,
+            ..Densities::new(Vec::new(), codes, Interpolation::Bosons(fluxes))
+        }
     }
 
     /// Helicities of the partons, in the order of [`Densities::codes`]; empty if densities do not depend on them.

@@ -214,11 +214,9 @@ impl Chain {
         factor * own.product::<u32>()
     }
 
-    /// Inserts decays of these legs, which are in ascending order.
-    fn decayed(&self, decays: &[(usize, &Chain)], model: &Model) -> Result<Chain, String> {
+    /// Returns the legs after decays, and the first new leg of each leg.
+    fn decayed_legs(&self, decays: &[(usize, &Chain)]) -> Result<(Subprocess, Vec<u8>), String> {
         let own = &self.subprocess;
-        let decay_of = |leg: usize| decays.iter().position(|(decayed, _)| *decayed == leg);
-        // The first new leg of each leg.
         let mut starts = Vec::new();
         let mut legs = Subprocess {
             incoming: own.incoming,
@@ -229,24 +227,58 @@ impl Chain {
         };
         for leg in 0..own.particles.len() {
             starts.push(legs.particles.len() as u8);
-            let (from, range) = match decay_of(leg) {
-                Some(at) => (
-                    &decays[at].1.subprocess,
-                    1..decays[at].1.subprocess.particles.len(),
-                ),
+            let (from, range) = match decays.iter().find(|(decayed, _)| *decayed == leg) {
+                Some((_, decay)) => (&decay.subprocess, 1..decay.subprocess.particles.len()),
                 None => (own, leg..leg + 1),
             };
             legs.particles.extend(&from.particles[range.clone()]);
             legs.outgoing.extend(&from.outgoing[range.clone()]);
-            legs.polarizations
-                .extend_from_slice(&from.polarizations[range]);
+            (legs.polarizations).extend_from_slice(&from.polarizations[range]);
         }
-        if legs.particles.len() > MAX_LEGS_DECAYED {
-            return Err(format!(
-                "{} particles with all decays; at most {MAX_LEGS_DECAYED} can be generated",
-                legs.particles.len()
-            ));
+        let count = legs.particles.len();
+        match count > MAX_LEGS_DECAYED {
+            true => Err(format!(
+                "{count} particles with all decays; at most {MAX_LEGS_DECAYED} can be generated"
+            )),
+            false => Ok((legs, starts)),
         }
+    }
+
+    /// Returns the ends with each choice of trees for the decays below them.
+    fn decayed_ends(
+        &self,
+        variants: &[(Vec<usize>, Vec<TreeId>)],
+        roots: &[Vec<TreeId>],
+    ) -> Result<Ends, String> {
+        let diagrams = match &self.ends {
+            Ends::Diagrams(diagrams) => diagrams,
+            Ends::Trees(trees) => {
+                let trees = trees.iter();
+                let all = trees.flat_map(|&tree| variants[tree as usize].1.clone());
+                return Ok(Ends::Trees(all.collect()));
+            }
+        };
+        let mut all = Vec::new();
+        for diagram in diagrams {
+            let (_, nodes) = choices(&diagram.node, variants, roots);
+            all.extend(nodes.into_iter().map(|node| Diagram {
+                node,
+                ..diagram.clone()
+            }));
+            if all.len() > MAX_DIAGRAMS {
+                return Err(format!(
+                    "more than {MAX_DIAGRAMS} diagrams; request lower coupling orders"
+                ));
+            }
+        }
+        Ok(Ends::Diagrams(all))
+    }
+
+    /// Inserts decays of these legs, which are in ascending order.
+    fn decayed(&self, decays: &[(usize, &Chain)], model: &Model) -> Result<Chain, String> {
+        let own = &self.subprocess;
+        let decay_of = |leg: usize| decays.iter().position(|(decayed, _)| *decayed == leg);
+        let (legs, starts) = self.decayed_legs(decays)?;
         let mut trees: Vec<Tree> = (0..legs.particles.len() as u8).map(Tree::Leg).collect();
         let mut on_shell = Vec::new();
         // The trees of each decay.
@@ -306,30 +338,7 @@ impl Chain {
             };
             variants.push(variant);
         }
-        let ends = match &self.ends {
-            Ends::Diagrams(diagrams) => {
-                let mut all = Vec::new();
-                for diagram in diagrams {
-                    let (_, nodes) = choices(&diagram.node, &variants, &roots);
-                    all.extend(nodes.into_iter().map(|node| Diagram {
-                        node,
-                        ..diagram.clone()
-                    }));
-                    if all.len() > MAX_DIAGRAMS {
-                        return Err(format!(
-                            "more than {MAX_DIAGRAMS} diagrams; request lower coupling orders"
-                        ));
-                    }
-                }
-                Ends::Diagrams(all)
-            }
-            Ends::Trees(trees) => {
-                let all = trees
-                    .iter()
-                    .flat_map(|&tree| variants[tree as usize].1.clone());
-                Ends::Trees(all.collect())
-            }
-        };
+        let ends = self.decayed_ends(&variants, &roots)?;
         let names: Vec<String> = decays
             .iter()
             .map(|(_, decay)| bracketed(&decay.name))

@@ -47,6 +47,7 @@ mod subprocess;
 mod trees;
 mod vanishing;
 mod weighted;
+mod widths;
 
 pub use language::imported_model;
 pub use matrix_elements::{MatrixElements, choose_process};

@@ -816,10 +816,11 @@ FFS = "Identity(2,1)"
     );
 }
 
-/// Partial widths from the vertices of a model agree with those from amplitudes: all spins and colours, negative
-/// masses, and a pair of Majorana fermions whose vertices are written both ways.
-#[test]
-fn partial_widths_follow_from_vertices() {
+/// Particles (name, PDG code, spin, colour, mass) and a model of them.
+type Row = (&'static str, i32, i32, i32, f64);
+
+/// A model with particles of all spins and colours.
+fn model_of_all_spins() -> ([Row; 14], Model) {
     let masses = [
         ("n1", 1, 2, 1, -97.0),
         ("n2", 2, 2, 1, 400.0),
@@ -891,7 +892,14 @@ VVS = "Metric(1,2)"
     ] {
         text += &format!("[[vertices]]\nparticles = \"{particles}\"\nterms = [{terms}]\n");
     }
-    let model = model(&text);
+    (masses, model(&text))
+}
+
+/// Partial widths from the vertices of a model agree with those from amplitudes: all spins and colours, negative
+/// masses, and a pair of Majorana fermions whose vertices are written both ways.
+#[test]
+fn partial_widths_follow_from_vertices() {
+    let (masses, model) = model_of_all_spins();
     let (mut open, mut refused) = (0, Vec::new());
     for (_, pdg, ..) in masses {
         let parameter = mebridge_process::model::CardParameter {

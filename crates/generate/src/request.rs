@@ -252,29 +252,44 @@ impl ProcessRequest {
             }
         }
         refuse_bare(bare)?;
-        // As in MG5aMC: without bounds on the amplitude's orders, bounds on squared orders apply to it.
         if !bounded {
-            for squared in &request.squared {
-                if let (true, Ok(value)) = (
-                    squared.bound != SquaredBound::Above,
-                    u32::try_from(squared.value),
-                ) {
-                    let known = &mut request.orders[squared.order];
-                    *known = *known.start()..=value.min(*known.end());
-                }
-            }
+            request.bound_by_squares();
         }
-        if request
-            .squared
-            .iter()
-            .filter(|squared| squared.value < 0)
-            .count()
-            > 1
-        {
+        let negative = request.squared.iter().filter(|squared| squared.value < 0);
+        if negative.count() > 1 {
             return Err("at most one squared coupling order can be negative".into());
         }
-        let (incoming, outgoing) = (request.incoming.len(), request.outgoing.len());
-        if arrows.is_empty() || !matches!(incoming, 1 | 2) || outgoing == 0 {
+        request.check_legs(arrows.len())?;
+        request.refuse_ambiguous_polarizations(model)?;
+        request.requested = request.orders.clone();
+        // MG5aMC limits orders to what the model allows, whatever is requested.
+        for (range, most) in request.orders.iter_mut().zip(&model.expansion) {
+            if let Some(most) = most {
+                *range = *range.start()..=*most.min(range.end());
+            }
+        }
+        // MG5aMC does not search the lowest order of a decay: all diagrams are taken.
+        request.lowest = request.incoming.len() == 2 && !request.ordered;
+        Ok(request)
+    }
+
+    /// Applies bounds on squared orders to the amplitude, as MG5aMC does if its orders have none.
+    fn bound_by_squares(&mut self) {
+        for squared in &self.squared {
+            if let (true, Ok(value)) = (
+                squared.bound != SquaredBound::Above,
+                u32::try_from(squared.value),
+            ) {
+                let known = &mut self.orders[squared.order];
+                *known = *known.start()..=value.min(*known.end());
+            }
+        }
+    }
+
+    /// Checks the numbers of legs, and of arrows between them.
+    fn check_legs(&self, arrows: usize) -> Result<(), String> {
+        let (incoming, outgoing) = (self.incoming.len(), self.outgoing.len());
+        if arrows == 0 || !matches!(incoming, 1 | 2) || outgoing == 0 {
             return Err("a process has one or two particles, a `>` and the outgoing particles, as in `g g > t t~ g`".into());
         }
         if incoming + outgoing < 3 {
@@ -286,17 +301,7 @@ impl ProcessRequest {
                 incoming + outgoing
             ));
         }
-        request.refuse_ambiguous_polarizations(model)?;
-        request.requested = request.orders.clone();
-        // MG5aMC limits orders to what the model allows, whatever is requested.
-        for (range, most) in request.orders.iter_mut().zip(&model.expansion) {
-            if let Some(most) = most {
-                *range = *range.start()..=*most.min(range.end());
-            }
-        }
-        // MG5aMC does not search the lowest order of a decay: all diagrams are taken.
-        request.lowest = incoming == 2 && !request.ordered;
-        Ok(request)
+        Ok(())
     }
 
     /// Adds a name, with its multiplicity and polarisation, to its list.

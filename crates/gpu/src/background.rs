@@ -1,14 +1,18 @@
 //! Compilers that run in the background, and the end of a program while they do.
+//!
+//! As many compilers run at the same time as there are cores, so that what was requested first is ready first. What is
+//! no longer needed before its compiler has started is not compiled: the end of a program waits for running ones alone.
 
-use super::module_cache::COMPILER_STACK;
 use mebridge_support::error::{Error, Result};
 use mebridge_support::signals;
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::{Condvar, Mutex, Once, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
+/// Stack size in bytes of compiler threads: the compiler recurses deeply in long functions.
+pub(crate) const COMPILER_STACK: usize = 64 << 20;
 /// Maximum time to wait for a compiler.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(600);
 /// Interval at which an exiting program checks for running compilers.
@@ -16,6 +20,51 @@ const LOOK: Duration = Duration::from_millis(2);
 /// Running compilers. An exiting program waits for them: the compiler's library is unloaded on exit, and a thread still
 /// running in it would crash the program after all its work is done.
 static AT_WORK: Compilers = Compilers(AtomicU64::new(0));
+
+/// Compilers in the background that may still be started.
+pub(crate) struct CompilerSlots {
+    free: Mutex<usize>,
+    changed: Condvar,
+}
+
+/// A slot in use.
+pub(crate) struct CompilerSlot<'a>(&'a CompilerSlots);
+
+impl CompilerSlots {
+    /// Creates one slot per core.
+    pub(crate) fn new() -> CompilerSlots {
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        CompilerSlots {
+            free: Mutex::new(cores),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Waits for a slot, unless it is no longer needed.
+    pub(crate) fn take(&self, unneeded: &AtomicBool) -> Option<CompilerSlot<'_>> {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let none = |free: &mut usize| *free == 0 && !unneeded.load(Ordering::Acquire);
+        let waited = self.changed.wait_while(free, none);
+        let mut free = waited.unwrap_or_else(PoisonError::into_inner);
+        if unneeded.load(Ordering::Acquire) {
+            return None;
+        }
+        *free -= 1;
+        Some(CompilerSlot(self))
+    }
+
+    /// Wakes those that wait, after `change`.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut usize)) {
+        change(&mut self.free.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_all();
+    }
+}
+
+impl Drop for CompilerSlot<'_> {
+    fn drop(&mut self) {
+        self.0.change(|free| *free += 1);
+    }
+}
 
 /// The process id in the upper half, and the number of its running compilers in the lower half. The child of a fork has
 /// none of its parent's compiler threads and must not wait for them. There is no lock, because a child could find it

@@ -224,6 +224,7 @@ pub struct Engine {
 impl Engine {
     /// Creates an engine for a plan of the process and uses the plan's addresses. (Private to this crate, which checks
     /// the channels of events before it passes them on.)
+    #[expect(clippy::too_many_lines, reason = "a field after the other")]
     pub(crate) fn new(
         library: &Arc<ModuleCache>,
         process: &Process,

@@ -3,13 +3,10 @@
 //! Compilation takes seconds, while tables can be used at once. So the compiler runs in its own thread, and until it
 //! has finished, the table-driven kernels are used. Code compiled before is loaded quickly from the cache; the first
 //! call waits briefly for that.
-//!
-//! As many compilers run at the same time as there are cores, so that what was requested first is ready first. What is
-//! no longer needed before its compiler has started is not compiled: the end of a program waits for running ones alone.
 
-use super::background::{MAX_WAIT, are_abandoned, counted};
+use super::background::{COMPILER_STACK, MAX_WAIT, are_abandoned, counted};
 use super::driver::Function;
-use super::module_cache::{COMPILER_STACK, ModuleCache};
+use super::module_cache::ModuleCache;
 use super::source::CompilationUnit;
 use mebridge_support::error::Result;
 use mebridge_support::signals;
@@ -19,51 +16,6 @@ use std::time::{Duration, Instant};
 
 /// Time that the first call waits.
 const FIRST_CALL_WAIT: Duration = Duration::from_millis(150);
-
-/// Compilers in the background that may still be started.
-pub(crate) struct CompilerSlots {
-    free: Mutex<usize>,
-    changed: Condvar,
-}
-
-/// A slot in use.
-struct CompilerSlot<'a>(&'a CompilerSlots);
-
-impl CompilerSlots {
-    /// Creates one slot per core.
-    pub(crate) fn new() -> CompilerSlots {
-        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-        CompilerSlots {
-            free: Mutex::new(cores),
-            changed: Condvar::new(),
-        }
-    }
-
-    /// Waits for a slot, unless it is no longer needed.
-    fn take(&self, unneeded: &AtomicBool) -> Option<CompilerSlot<'_>> {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let none = |free: &mut usize| *free == 0 && !unneeded.load(Ordering::Acquire);
-        let waited = self.changed.wait_while(free, none);
-        let mut free = waited.unwrap_or_else(PoisonError::into_inner);
-        if unneeded.load(Ordering::Acquire) {
-            return None;
-        }
-        *free -= 1;
-        Some(CompilerSlot(self))
-    }
-
-    /// Wakes those that wait, after `change`.
-    fn change(&self, change: impl FnOnce(&mut usize)) {
-        change(&mut self.free.lock().unwrap_or_else(PoisonError::into_inner));
-        self.changed.notify_all();
-    }
-}
-
-impl Drop for CompilerSlot<'_> {
-    fn drop(&mut self) {
-        self.0.change(|free| *free += 1);
-    }
-}
 
 /// State of a compilation.
 #[derive(Clone)]

@@ -522,6 +522,10 @@ impl LevelScheduler {
         formula_couplings
     }
 
+    #[expect(
+        clippy::too_many_lines,
+        reason = "a list of what is computed once an event"
+    )]
     fn once_an_event(&mut self, plan: &Plan) -> Option<()> {
         let leg = |leg: usize| plan.leg_momenta + 4 * leg as u32;
         for sum in &plan.momenta {

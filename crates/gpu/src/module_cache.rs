@@ -4,8 +4,8 @@
 //! options, the compiler and the kind of GPU. Nearly all of them are independent of the process, so that later
 //! processes reuse them.
 
+use super::background::{COMPILER_STACK, CompilerSlots};
 use super::driver::{Driver, Function, Module};
-use super::generated::CompilerSlots;
 use super::source::CompilationUnit;
 use mebridge_cache::key::{Key, KeyBuilder};
 use mebridge_cache::{Cache, EntryKind};
@@ -15,9 +15,6 @@ use mebridge_support::sync::lock;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-
-/// Stack size in bytes of compiler threads: the compiler recurses deeply in long functions.
-pub const COMPILER_STACK: usize = 64 << 20;
 
 /// The programs of one GPU.
 pub struct ModuleCache {

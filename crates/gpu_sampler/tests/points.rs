@@ -786,32 +786,13 @@ fn densities_of_other_kinds() {
 #[test]
 fn beams_of_different_kinds() {
     let photons = |of: Radiator| beam(&Arc::new(Densities::photons(of)), false);
+    #[rustfmt::skip]
     let cases = [
-        (
-            [beam(&densities(), false), beam(&of_nnpdf(), true)],
-            [1, 0],
-            Beams::Both,
-        ),
-        (
-            [beam(&densities(), true), photons(Radiator::Proton)],
-            [1, 0],
-            Beams::Both,
-        ),
-        (
-            [photons(Radiator::Electron), photons(Radiator::Muon)],
-            [0, 1],
-            Beams::Both,
-        ),
-        (
-            [Beam::Parton, photons(Radiator::Muon)],
-            [1, 0],
-            Beams::First,
-        ),
-        (
-            [Beam::Parton, beam(&densities(), false)],
-            [0, 1],
-            Beams::Second,
-        ),
+        ([beam(&densities(), false), beam(&of_nnpdf(), true)], [1, 0], Beams::Both),
+        ([beam(&densities(), true), photons(Radiator::Proton)], [1, 0], Beams::Both),
+        ([photons(Radiator::Electron), photons(Radiator::Muon)], [0, 1], Beams::Both),
+        ([Beam::Parton, photons(Radiator::Muon)], [1, 0], Beams::First),
+        ([Beam::Parton, beam(&densities(), false)], [0, 1], Beams::Second),
     ];
     for (seed, (beams, order, shared)) in (20..).zip(cases) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -878,6 +859,7 @@ fn heavy_partons() {
 
 /// Every kind of cut.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of cuts")]
 fn cuts() {
     use Observable::{Distance, Energy, Mass, Pt, Rapidity};
     let with = |take: GroupValue, window: Window| Window { take, ..window };

@@ -8,7 +8,7 @@ use super::externals;
 use super::momentum_layout::MomentumLayout;
 use super::program_unit::{BlockNode, Library, ProgramUnit};
 use super::statement::Type;
-use super::symbolic::{Global, Interpreter, UnitFrame};
+use super::symbolic::{Global, Interpreter, Location, UnitFrame};
 use super::value::FortranValue;
 use mebridge_process::arith::{Builder, Op, ValueId};
 use mebridge_process::lorentz::Routine;
@@ -136,6 +136,40 @@ impl<'l> Routines<'l> {
         &self.globals[routine as usize]
     }
 
+    /// Returns the components of a result.
+    fn outputs(
+        &self,
+        interpreter: &mut Interpreter,
+        unit: &ProgramUnit,
+        (name, dummy): (&str, &str),
+        at: Location,
+        (components, is_array): (i64, bool),
+    ) -> Result<Vec<ValueId>> {
+        let mut outputs = Vec::new();
+        for i in 0..components {
+            let value = interpreter.get((at.0, i)).cloned();
+            if value.is_none()
+                && self.momentum_may_be_unset
+                && is_array
+                && i < i64::from(self.layout().momentum())
+            {
+                outputs.push(interpreter.builder.real(0.0));
+                continue;
+            }
+            let value = value.ok_or_else(|| {
+                unit.error(format!(
+                    "{name} does not set component {} of {dummy}",
+                    i + 1
+                ))
+            })?;
+            let (value, _) = value
+                .number(&mut interpreter.builder)
+                .map_err(|what| unit.error(what))?;
+            outputs.push(value);
+        }
+        Ok(outputs)
+    }
+
     fn read(
         &self,
         name: &str,
@@ -209,40 +243,15 @@ impl<'l> Routines<'l> {
         let Some((dummy, at)) = result else {
             return Err(unit.error(format!("{name} has no result")));
         };
+        let components = components(&interpreter, unit, &frame, (name, dummy), at)?;
         let is_array = interpreter.declared(&frame, dummy).is_some_and(|d| d.1);
-        let components = match interpreter.size_of(&frame, dummy) {
-            _ if !is_array => 1,
-            Some(size) if size <= MAX_COMPONENTS => size as i64,
-            Some(size) => {
-                return Err(unit.error(format!("{name} gives {size} components")));
-            }
-            // `V(*)`: the components that were set.
-            None => (0..MAX_COMPONENTS as i64)
-                .take_while(|&i| interpreter.get((at.0, i)).is_some())
-                .count() as i64,
-        };
-        let mut outputs = Vec::new();
-        for i in 0..components {
-            let value = interpreter.get((at.0, i)).cloned();
-            if value.is_none()
-                && self.momentum_may_be_unset
-                && is_array
-                && i < i64::from(self.layout().momentum())
-            {
-                outputs.push(interpreter.builder.real(0.0));
-                continue;
-            }
-            let value = value.ok_or_else(|| {
-                unit.error(format!(
-                    "{name} does not set component {} of {dummy}",
-                    i + 1
-                ))
-            })?;
-            let (value, _) = value
-                .number(&mut interpreter.builder)
-                .map_err(|what| unit.error(what))?;
-            outputs.push(value);
-        }
+        let outputs = self.outputs(
+            &mut interpreter,
+            unit,
+            (name, dummy),
+            at,
+            (components, is_array),
+        )?;
         let outputs = self.layout().in_helas(&mut interpreter.builder, &outputs);
         let (program, ids) = interpreter.builder.finish().pruned(&outputs);
         routine.program = program;
@@ -266,6 +275,28 @@ impl<'l> Routines<'l> {
         routine.couplings += more;
         Ok((routine, globals))
     }
+}
+
+/// Returns the number of components of a result.
+fn components(
+    interpreter: &Interpreter,
+    unit: &ProgramUnit,
+    frame: &UnitFrame,
+    (name, dummy): (&str, &str),
+    at: Location,
+) -> Result<i64> {
+    let is_array = interpreter.declared(frame, dummy).is_some_and(|d| d.1);
+    Ok(match interpreter.size_of(frame, dummy) {
+        _ if !is_array => 1,
+        Some(size) if size <= MAX_COMPONENTS => size as i64,
+        Some(size) => {
+            return Err(unit.error(format!("{name} gives {size} components")));
+        }
+        // `V(*)`: the components that were set.
+        None => (0..MAX_COMPONENTS as i64)
+            .take_while(|&i| interpreter.get((at.0, i)).is_some())
+            .count() as i64,
+    })
 }
 
 fn roles(unit: &ProgramUnit, interpreter: &Interpreter, frame: &UnitFrame) -> Result<Vec<Role>> {

@@ -155,6 +155,7 @@ fn dummies(cursor: &mut Cursor) -> Option<Vec<String>> {
 }
 
 /// Reads statements into blocks.
+#[expect(clippy::too_many_lines, reason = "a case for each statement")]
 pub fn blocks(source: &SourceFile, from: usize, to: usize) -> Result<Vec<BlockNode>> {
     let mut stack: Vec<Open> = Vec::new();
     let mut nodes: Vec<BlockNode> = Vec::new();

@@ -13,6 +13,7 @@
 mod added;
 mod compile;
 mod declare;
+mod frame;
 mod kinematics;
 mod number;
 mod run;

@@ -141,6 +141,9 @@ pub(crate) const EVENT: [(&str, Columns); 6] = [
     ("AQCDUP", Columns::NotInfinite),
 ];
 
+/// Size in bytes of a record without particles, and of each particle.
+pub(crate) const HEAD_BYTES: usize = 36;
+pub(crate) const PARTICLE_BYTES: usize = 80;
 /// Columns of the line of a particle.
 pub(crate) const PARTICLE: [(&str, Columns); 13] = [
     ("IDUP", Columns::Integer),
@@ -236,8 +239,8 @@ impl Particle {
     }
 
     /// Returns it in the format of a record.
-    fn bytes(&self) -> [u8; crate::PARTICLE] {
-        let mut bytes = [0; crate::PARTICLE];
+    fn bytes(&self) -> [u8; PARTICLE_BYTES] {
+        let mut bytes = [0; PARTICLE_BYTES];
         let (integers, reals) = bytes.split_at_mut(size_of_val(&self.integers()));
         for (to, value) in integers.as_chunks_mut().0.iter_mut().zip(self.integers()) {
             *to = value.to_le_bytes();

@@ -29,11 +29,9 @@ pub use record::Record;
 pub use text::broken;
 pub use word::{real, shown};
 
+use event::{HEAD_BYTES, PARTICLE_BYTES};
 use mebridge_support::{Error, Result};
 
-/// Size in bytes of a record without particles, and of each particle.
-const HEAD: usize = 36;
-const PARTICLE: usize = 80;
 /// Maximum size in bytes of the text of an event without its particles.
 pub const EVENT_TEXT: usize = 160;
 /// Maximum size in bytes of the text of each particle.
@@ -41,8 +39,8 @@ pub const PARTICLE_TEXT: usize = 240;
 
 /// Returns the size in bytes of a record with `particles` particles; `None` on overflow.
 pub const fn record_bytes(particles: usize) -> Option<usize> {
-    match particles.checked_mul(PARTICLE) {
-        Some(bytes) => bytes.checked_add(HEAD),
+    match particles.checked_mul(PARTICLE_BYTES) {
+        Some(bytes) => bytes.checked_add(HEAD_BYTES),
         None => None,
     }
 }
@@ -79,8 +77,8 @@ fn push_event(
     record: &[u8],
     weight_factor: f64,
 ) -> std::result::Result<(), &'static str> {
-    let (head, particles) = record.split_at(HEAD);
-    let (particles, _) = particles.as_chunks::<PARTICLE>();
+    let (head, particles) = record.split_at(HEAD_BYTES);
+    let (particles, _) = particles.as_chunks::<PARTICLE_BYTES>();
     let count = particles
         .iter()
         .rposition(|particle| integer(particle, 0) != 0)

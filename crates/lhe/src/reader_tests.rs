@@ -323,7 +323,6 @@ fn weights_without_names_have_those_that_are_listed_or_numbers() {
 
 #[test]
 fn what_is_damaged_names_its_line() {
-    let place = "event 1 (from 1; line 24)";
     wrong("", "the file is empty");
     wrong(" \n", "the file is empty");
     wrong(
@@ -354,7 +353,7 @@ fn what_is_damaged_names_its_line() {
     );
     wrong(
         with("</event>\n<event np", "<event np", 1),
-        &format!("{place} has no </event> until line 38"),
+        "event 1 (from 1; line 24) has no </event> until line 38",
     );
     wrong(
         with("</event>\n</Les", "</Les", 1),
@@ -372,6 +371,10 @@ fn what_is_damaged_names_its_line() {
         with(" 3 1 -2.5", " 4 1 -2.5", 1),
         "line 44 is not that of a particle: `<rwgt>`",
     );
+}
+
+#[test]
+fn damaged_numbers_name_their_line() {
     for count in ["0", "-1", "1001", "4000000000", "3.5", "x"] {
         wrong(
             with(" 3 1 -2.5", &format!(" {count} 1 -2.5"), 1),
@@ -424,6 +427,10 @@ fn what_is_damaged_names_its_line() {
         "line 43 is not that of a particle",
     );
     wrong(with("-2.5e+00 2.0e+02", "-2.5e+00 1 2.0e+02", 1), "line 40");
+}
+
+#[test]
+fn what_is_between_events_names_its_line() {
     wrong(
         FILE.replace("</event>\n<event np", "</event>\n1 2 3\n<event np"),
         "line 39 has `1 2 3` after event 1",
@@ -469,7 +476,7 @@ fn what_is_damaged_names_its_line() {
     let many = "<a>".repeat(20_000);
     wrong(
         FILE.replace("#pdf", &many),
-        &format!("{place} has more than 10000 elements without an end"),
+        "event 1 (from 1; line 24) has more than 10000 elements without an end",
     );
     let init = with(" -4 1\n", " -4 2\n", 1);
     let reader = Reader::new(Box::new(Cursor::new(init)), Path::new("f"), false)

@@ -1,12 +1,13 @@
 //! Reading of records.
 
-use crate::{HEAD, PARTICLE, Particle, double, integer};
+use crate::event::{HEAD_BYTES, PARTICLE_BYTES};
+use crate::{Particle, double, integer};
 
 /// A record of an event.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    head: &'a [u8; HEAD],
-    particles: &'a [[u8; PARTICLE]],
+    head: &'a [u8; HEAD_BYTES],
+    particles: &'a [[u8; PARTICLE_BYTES]],
 }
 
 impl<'a> Record<'a> {
@@ -68,7 +69,7 @@ impl<'a> Record<'a> {
 }
 
 impl Particle {
-    pub(crate) fn from_record(bytes: &[u8; PARTICLE]) -> Particle {
+    pub(crate) fn from_record(bytes: &[u8; PARTICLE_BYTES]) -> Particle {
         let whole = |i: usize| integer(bytes, 4 * i);
         let real = |i: usize| double(bytes, 24 + 8 * i);
         Particle {

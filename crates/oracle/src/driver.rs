@@ -44,215 +44,258 @@ pub fn program(tree: &Tree, element: &MatrixElement, run: RunCard) -> String {
     if element.kind == Caller::Born {
         return super::born::program(tree);
     }
-    let has = |file: &str| tree.text(tree.element.join(file)).is_some();
     let madevent = element.kind == Caller::MadEvent;
     let vector = tree.text("Source/vector.inc");
     let wholly = run.polarisations.iter().any(|x| x.abs() == 100.0);
-    let two_passes = madevent && wholly && element.good_helicities.is_some();
-    // The first versions with batches call it NB_PAGE, and have no IGRAPH.
-    let igraph = vector.is_some_and(|text| text.to_ascii_uppercase().contains("VECSIZE_MEMMAX="));
-    let vector = vector.is_some();
-    let mut t = String::new();
-    let mut line = |text: &str| {
-        let _ = writeln!(t, "      {text}");
+    let mut driver = Driver {
+        tree,
+        element,
+        run,
+        madevent,
+        vector: vector.is_some(),
+        // The first versions with batches call it NB_PAGE, and have no IGRAPH.
+        igraph: vector.is_some_and(|text| text.to_ascii_uppercase().contains("VECSIZE_MEMMAX=")),
+        two_passes: madevent && wholly && element.good_helicities.is_some(),
+        text: String::new(),
     };
-    line("PROGRAM MEB_ORACLE");
-    line("IMPLICIT NONE");
-    line("INCLUDE 'nexternal.inc'");
-    for file in ["maxamps.inc", "maxconfigs.inc"] {
-        if madevent && has(file) {
-            line(&format!("INCLUDE '{file}'"));
-        }
+    driver.declarations();
+    driver.common_blocks();
+    driver.initial_values();
+    driver.events();
+    driver.text
+}
+
+/// A driver that is being written.
+struct Driver<'a> {
+    tree: &'a Tree,
+    element: &'a MatrixElement,
+    run: RunCard,
+    madevent: bool,
+    /// Whether MadEvent requests batches of events.
+    vector: bool,
+    igraph: bool,
+    /// Whether a first pass over the events finds the good helicities.
+    two_passes: bool,
+    text: String,
+}
+
+impl Driver<'_> {
+    fn has(&self, file: &str) -> bool {
+        self.tree.text(self.tree.element.join(file)).is_some()
     }
-    if vector {
-        line("INCLUDE '../../Source/vector.inc'");
+
+    fn line(&mut self, text: &str) {
+        self.labelled("", text);
     }
-    line("INCLUDE 'coupl.inc'");
-    line("REAL*8 P(0:3,NEXTERNAL),ANS,MEB_G,RHEL,RCOL");
-    line("INTEGER CHANNEL,IVEC,IHEL,ICOL,MEB_CONFIG,MEB_I");
-    line("CHARACTER*400 MEB_FILE");
-    if two_passes {
-        line("INTEGER MEB_CALLS");
+
+    /// Adds a line with a label.
+    fn labelled(&mut self, label: &str, text: &str) {
+        let _ = writeln!(self.text, "{label:>5} {text}");
     }
-    if element.arguments.iter().any(|argument| argument == "JAMP2") {
-        // More flows than any process has.
-        line("REAL*8 JAMP2(0:99999)");
-        line("SAVE JAMP2");
+
+    fn lines(&mut self, lines: &[&str]) {
+        lines.iter().for_each(|text| self.line(text));
     }
-    line("COMMON/MEB_RANDOM/RHEL");
-    if madevent {
-        for text in [
-            "INTEGER ISUM_HEL",
-            "LOGICAL MULTI_CHANNEL",
-            "COMMON/TO_MATRIX/ISUM_HEL, MULTI_CHANNEL",
-            "INTEGER IMIRROR,IPROC",
-            "COMMON/TO_MIRROR/IMIRROR,IPROC",
-            "REAL*8 POL(2)",
-            "COMMON/TO_POLARIZATION/POL",
-            "INTEGER NB_SPIN_STATE(2)",
-            "COMMON/NB_HEL_STATE/NB_SPIN_STATE",
-            "LOGICAL INIT_MODE",
-            "COMMON/TO_DETERMINE_ZERO_HEL/INIT_MODE",
-            "REAL*8 TMIN_FOR_CHANNEL",
-            "INTEGER SDE_STRAT",
-            "COMMON/TO_CHANNEL_STRAT/TMIN_FOR_CHANNEL, SDE_STRAT",
-            "REAL*8 LIMHEL",
-            "COMMON/TO_LIMHEL/LIMHEL",
-            "LOGICAL ALLOW_HELICITY_GRID_ENTRIES",
-            "COMMON/TO_ALLOW_HELICITY_GRID_ENTRIES/ALLOW_HELICITY_GRID_ENTRIES",
-            "REAL*8 HEL_JACOBIAN",
-            "INTEGER HEL_PICKED",
-            "COMMON/HEL_PICKED/HEL_PICKED,HEL_JACOBIAN",
-            "REAL*8 SMALL_WIDTH_TREATMENT",
-            "COMMON/NARROW_WIDTH/SMALL_WIDTH_TREATMENT",
-            "REAL*8 BWCUTOFF",
-            "COMMON/TO_BWCUTOFF/BWCUTOFF",
-        ] {
-            line(text);
-        }
-        if has("maxconfigs.inc") {
-            line("INTEGER MAPCONFIG(0:LMAXCONFIGS), ICONFIG");
-            line("COMMON/TO_MCONFIGS/MAPCONFIG, ICONFIG");
-        }
-        if element.channel_in_common {
-            line("INTEGER SUBDIAG(MAXSPROC),IB(2)");
-            line("COMMON/TO_SUB_DIAG/SUBDIAG,IB");
-        }
-        if igraph {
-            line("INTEGER IGRAPH(VECSIZE_MEMMAX)");
-            line("COMMON/VEC_IGRAPH/IGRAPH");
-        }
-        if let Some(good) = &element.good_helicities {
-            line("INTEGER NCOMB");
-            line(&format!("PARAMETER (NCOMB={})", good.count));
-            line(&format!("INTEGER NTRY{}", good.tries));
-            line(&format!("LOGICAL GOODHEL{}", good.good));
-            line("COMMON/BLOCK_GOODHEL/NTRY,GOODHEL");
-        }
-        if element.helicity_buffer {
-            line("CHARACTER*101 HEL_BUFF");
-            line("COMMON/TO_HELICITY/HEL_BUFF");
-        }
-    }
-    if element.reset {
-        line("LOGICAL HELRESET");
-        line(&format!("COMMON/{}HELRESET/HELRESET", element.prefix));
-    }
-    line("CALL GET_COMMAND_ARGUMENT(1,MEB_FILE)");
-    line("OPEN(UNIT=91,FILE=MEB_FILE,STATUS='REPLACE',RECL=4000)");
-    if madevent {
-        let width = format!("{:e}", run.small_width_treatment).replace('e', "D");
-        line(&format!("SMALL_WIDTH_TREATMENT={width}"));
-        let cutoff = format!("{:e}", run.bw_cutoff).replace('e', "D");
-        line(&format!("BWCUTOFF={cutoff}"));
-        for text in [
-            "ISUM_HEL=0",
-            "INIT_MODE=.FALSE.",
-            "IMIRROR=1",
-            "SDE_STRAT=1",
-            "TMIN_FOR_CHANNEL=-1D0",
-            "LIMHEL=0D0",
-            "ALLOW_HELICITY_GRID_ENTRIES=.FALSE.",
-            "HEL_PICKED=0",
-            "HEL_JACOBIAN=1D0",
-        ] {
-            line(text);
-        }
-        for (i, per_cent) in (1..).zip(run.polarisations) {
-            let pol = match per_cent {
-                0.0 => 1.0,
-                x => (1.0 + x.abs() / 100.0).copysign(x),
-            };
-            line(&format!("POL({i})={pol:.17e}").replace('e', "D"));
-        }
-        // In other versions it is in a DATA statement of the matrix element.
-        if let Some(states) = spin_states(tree) {
-            for (i, states) in (1..).zip(states) {
-                line(&format!("NB_SPIN_STATE({i})={states}"));
+
+    fn declarations(&mut self) {
+        self.lines(&[
+            "PROGRAM MEB_ORACLE",
+            "IMPLICIT NONE",
+            "INCLUDE 'nexternal.inc'",
+        ]);
+        for file in ["maxamps.inc", "maxconfigs.inc"] {
+            if self.madevent && self.has(file) {
+                self.line(&format!("INCLUDE '{file}'"));
             }
         }
-        let number = if element.number.is_empty() {
-            "1"
-        } else {
-            &element.number
-        };
-        line(&format!("IPROC={number}"));
-    }
-    if two_passes {
-        line("MEB_CALLS=0");
-        line("GOODHEL=.FALSE.");
-    }
-    line("CALL SETPARA('param_card.dat')");
-    line("IVEC=1");
-    let _ = writeln!(
-        t,
-        "   10 READ(*,*,END=20) MEB_G,RHEL,RCOL,CHANNEL,MEB_CONFIG,P"
-    );
-    let mut line = |text: &str| {
-        let _ = writeln!(t, "      {text}");
-    };
-    line("G=MEB_G");
-    line(&format!(
-        "CALL UPDATE_AS_PARAM({})",
-        if vector { "IVEC" } else { "" }
-    ));
-    line("ANS=0D0");
-    line("IHEL=0");
-    line("ICOL=0");
-    if madevent {
-        line("MULTI_CHANNEL=CHANNEL.NE.0");
-        if has("maxconfigs.inc") {
-            line("ICONFIG=MAX(MEB_CONFIG,1)");
+        if self.vector {
+            self.line("INCLUDE '../../Source/vector.inc'");
         }
-        if igraph {
-            line("IGRAPH(IVEC)=0");
+        self.lines(&[
+            "INCLUDE 'coupl.inc'",
+            "REAL*8 P(0:3,NEXTERNAL),ANS,MEB_G,RHEL,RCOL",
+            "INTEGER CHANNEL,IVEC,IHEL,ICOL,MEB_CONFIG,MEB_I",
+            "CHARACTER*400 MEB_FILE",
+        ]);
+        if self.two_passes {
+            self.line("INTEGER MEB_CALLS");
         }
-        if element.channel_in_common {
-            line("DO MEB_I=1,MAXSPROC");
-            line("SUBDIAG(MEB_I)=CHANNEL");
-            line("ENDDO");
+        if self.element.arguments.iter().any(|name| name == "JAMP2") {
+            // More flows than any process has.
+            self.lines(&["REAL*8 JAMP2(0:99999)", "SAVE JAMP2"]);
         }
-        if two_passes {
-            // Negative once good helicities are known.
-            line("NTRY=0");
-            line("IF(MEB_CALLS.LT.0) NTRY=100000");
-        } else if element.good_helicities.is_some() {
-            line("NTRY=0");
-            line("GOODHEL=.TRUE.");
+        self.line("COMMON/MEB_RANDOM/RHEL");
+    }
+
+    fn common_blocks(&mut self) {
+        let element = self.element;
+        if self.madevent {
+            self.lines(&[
+                "INTEGER ISUM_HEL",
+                "LOGICAL MULTI_CHANNEL",
+                "COMMON/TO_MATRIX/ISUM_HEL, MULTI_CHANNEL",
+                "INTEGER IMIRROR,IPROC",
+                "COMMON/TO_MIRROR/IMIRROR,IPROC",
+                "REAL*8 POL(2)",
+                "COMMON/TO_POLARIZATION/POL",
+                "INTEGER NB_SPIN_STATE(2)",
+                "COMMON/NB_HEL_STATE/NB_SPIN_STATE",
+                "LOGICAL INIT_MODE",
+                "COMMON/TO_DETERMINE_ZERO_HEL/INIT_MODE",
+                "REAL*8 TMIN_FOR_CHANNEL",
+                "INTEGER SDE_STRAT",
+                "COMMON/TO_CHANNEL_STRAT/TMIN_FOR_CHANNEL, SDE_STRAT",
+                "REAL*8 LIMHEL",
+                "COMMON/TO_LIMHEL/LIMHEL",
+                "LOGICAL ALLOW_HELICITY_GRID_ENTRIES",
+                "COMMON/TO_ALLOW_HELICITY_GRID_ENTRIES/ALLOW_HELICITY_GRID_ENTRIES",
+                "REAL*8 HEL_JACOBIAN",
+                "INTEGER HEL_PICKED",
+                "COMMON/HEL_PICKED/HEL_PICKED,HEL_JACOBIAN",
+                "REAL*8 SMALL_WIDTH_TREATMENT",
+                "COMMON/NARROW_WIDTH/SMALL_WIDTH_TREATMENT",
+                "REAL*8 BWCUTOFF",
+                "COMMON/TO_BWCUTOFF/BWCUTOFF",
+            ]);
+            if self.has("maxconfigs.inc") {
+                self.lines(&[
+                    "INTEGER MAPCONFIG(0:LMAXCONFIGS), ICONFIG",
+                    "COMMON/TO_MCONFIGS/MAPCONFIG, ICONFIG",
+                ]);
+            }
+            if element.channel_in_common {
+                self.lines(&[
+                    "INTEGER SUBDIAG(MAXSPROC),IB(2)",
+                    "COMMON/TO_SUB_DIAG/SUBDIAG,IB",
+                ]);
+            }
+            if self.igraph {
+                self.lines(&["INTEGER IGRAPH(VECSIZE_MEMMAX)", "COMMON/VEC_IGRAPH/IGRAPH"]);
+            }
+            if let Some(good) = &element.good_helicities {
+                self.line("INTEGER NCOMB");
+                self.line(&format!("PARAMETER (NCOMB={})", good.count));
+                self.line(&format!("INTEGER NTRY{}", good.tries));
+                self.line(&format!("LOGICAL GOODHEL{}", good.good));
+                self.line("COMMON/BLOCK_GOODHEL/NTRY,GOODHEL");
+            }
+            if element.helicity_buffer {
+                self.lines(&["CHARACTER*101 HEL_BUFF", "COMMON/TO_HELICITY/HEL_BUFF"]);
+            }
+        }
+        if element.reset {
+            self.line("LOGICAL HELRESET");
+            self.line(&format!("COMMON/{}HELRESET/HELRESET", element.prefix));
         }
     }
-    if element.reset {
-        line("HELRESET=.TRUE.");
+
+    fn initial_values(&mut self) {
+        self.lines(&[
+            "CALL GET_COMMAND_ARGUMENT(1,MEB_FILE)",
+            "OPEN(UNIT=91,FILE=MEB_FILE,STATUS='REPLACE',RECL=4000)",
+        ]);
+        if self.madevent {
+            let real = |x: f64| format!("{x:e}").replace('e', "D");
+            let width = real(self.run.small_width_treatment);
+            self.line(&format!("SMALL_WIDTH_TREATMENT={width}"));
+            self.line(&format!("BWCUTOFF={}", real(self.run.bw_cutoff)));
+            self.lines(&[
+                "ISUM_HEL=0",
+                "INIT_MODE=.FALSE.",
+                "IMIRROR=1",
+                "SDE_STRAT=1",
+                "TMIN_FOR_CHANNEL=-1D0",
+                "LIMHEL=0D0",
+                "ALLOW_HELICITY_GRID_ENTRIES=.FALSE.",
+                "HEL_PICKED=0",
+                "HEL_JACOBIAN=1D0",
+            ]);
+            for (i, per_cent) in (1..).zip(self.run.polarisations) {
+                let pol = match per_cent {
+                    0.0 => 1.0,
+                    x => (1.0 + x.abs() / 100.0).copysign(x),
+                };
+                self.line(&format!("POL({i})={pol:.17e}").replace('e', "D"));
+            }
+            // In other versions it is in a DATA statement of the matrix element.
+            if let Some(states) = spin_states(self.tree) {
+                for (i, states) in (1..).zip(states) {
+                    self.line(&format!("NB_SPIN_STATE({i})={states}"));
+                }
+            }
+            let number = match &*self.element.number {
+                "" => "1",
+                number => number,
+            };
+            self.line(&format!("IPROC={number}"));
+        }
+        if self.two_passes {
+            self.lines(&["MEB_CALLS=0", "GOODHEL=.FALSE."]);
+        }
+        self.line("CALL SETPARA('param_card.dat')");
+        self.line("IVEC=1");
     }
-    let arguments = element.arguments.join(",").replace("ANS_SUMMED", "ANS");
-    line(&format!("CALL {}({arguments})", element.entry()));
-    if two_passes {
-        line("IF(MEB_CALLS.GE.0) THEN");
-        line("MEB_CALLS=MEB_CALLS+1");
-        line("GOTO 10");
-        line("ENDIF");
+
+    /// The loop over events, and the end.
+    fn events(&mut self) {
+        let element = self.element;
+        self.labelled(
+            "10",
+            "READ(*,*,END=20) MEB_G,RHEL,RCOL,CHANNEL,MEB_CONFIG,P",
+        );
+        self.line("G=MEB_G");
+        let vector = if self.vector { "IVEC" } else { "" };
+        self.line(&format!("CALL UPDATE_AS_PARAM({vector})"));
+        self.lines(&["ANS=0D0", "IHEL=0", "ICOL=0"]);
+        if self.madevent {
+            self.line("MULTI_CHANNEL=CHANNEL.NE.0");
+            if self.has("maxconfigs.inc") {
+                self.line("ICONFIG=MAX(MEB_CONFIG,1)");
+            }
+            if self.igraph {
+                self.line("IGRAPH(IVEC)=0");
+            }
+            if element.channel_in_common {
+                self.lines(&["DO MEB_I=1,MAXSPROC", "SUBDIAG(MEB_I)=CHANNEL", "ENDDO"]);
+            }
+            if self.two_passes {
+                // Negative once good helicities are known.
+                self.lines(&["NTRY=0", "IF(MEB_CALLS.LT.0) NTRY=100000"]);
+            } else if element.good_helicities.is_some() {
+                self.lines(&["NTRY=0", "GOODHEL=.TRUE."]);
+            }
+        }
+        if element.reset {
+            self.line("HELRESET=.TRUE.");
+        }
+        let arguments = element.arguments.join(",").replace("ANS_SUMMED", "ANS");
+        self.line(&format!("CALL {}({arguments})", element.entry()));
+        if self.two_passes {
+            self.lines(&[
+                "IF(MEB_CALLS.GE.0) THEN",
+                "MEB_CALLS=MEB_CALLS+1",
+                "GOTO 10",
+                "ENDIF",
+            ]);
+        }
+        self.line(match element.helicity_buffer {
+            true => "WRITE(91,'(ES27.17E4,2I8,1X,A)') ANS,IHEL,ICOL,HEL_BUFF",
+            false => "WRITE(91,'(ES27.17E4,2I8)') ANS,IHEL,ICOL",
+        });
+        self.line("GOTO 10");
+        self.labelled("20", "CONTINUE");
+        if self.two_passes {
+            // SMATRIX<i> looks for good helicities in its first calls, for any number of events.
+            self.lines(&[
+                "IF(MEB_CALLS.GT.0) THEN",
+                "IF(MEB_CALLS.GT.100) MEB_CALLS=-1",
+                "REWIND(5)",
+                "GOTO 10",
+                "ENDIF",
+            ]);
+        }
+        self.lines(&["CLOSE(91)", "END"]);
     }
-    if element.helicity_buffer {
-        line("WRITE(91,'(ES27.17E4,2I8,1X,A)') ANS,IHEL,ICOL,HEL_BUFF");
-    } else {
-        line("WRITE(91,'(ES27.17E4,2I8)') ANS,IHEL,ICOL");
-    }
-    line("GOTO 10");
-    let _ = writeln!(t, "   20 CONTINUE");
-    let mut line = |text: &str| {
-        let _ = writeln!(t, "      {text}");
-    };
-    if two_passes {
-        // SMATRIX<i> looks for good helicities in its first calls, for any number of events.
-        line("IF(MEB_CALLS.GT.0) THEN");
-        line("IF(MEB_CALLS.GT.100) MEB_CALLS=-1");
-        line("REWIND(5)");
-        line("GOTO 10");
-        line("ENDIF");
-    }
-    line("CLOSE(91)");
-    let _ = writeln!(t, "      END");
-    t
 }
 
 /// Returns NB_SPIN_STATE, which MadEvent's `auto_dsig.f` sets in a DATA statement.

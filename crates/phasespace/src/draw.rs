@@ -307,6 +307,7 @@ struct Point<V> {
 /// # Safety
 /// The CPU must support the level of `V`.
 #[inline(always)]
+#[expect(clippy::too_many_lines, reason = "a case for each step")]
 unsafe fn forward<V: Simd<Scalar = f64>>(
     step: &Step,
     channel: &Channel,
@@ -692,6 +693,7 @@ impl Task<f64> for Invert<'_> {
 }
 
 #[inline(always)]
+#[expect(clippy::too_many_lines, reason = "a case for each step")]
 fn backward<V: Simd<Scalar = f64>>(
     step: &Step,
     channel: &Channel,

@@ -413,6 +413,7 @@ pub fn mass_squared<V: Simd<Scalar = f64>>(p: [V; 4]) -> V {
 }
 
 #[inline(always)]
+#[expect(clippy::too_many_lines, reason = "a case for each observable")]
 fn compute<V: Simd<Scalar = f64>>(
     kind: ObservableKind,
     body: MomentumOf,

@@ -79,153 +79,35 @@ fn massless(n: usize, energy: f64) -> f64 {
         / (factorial(n - 1) * factorial(n - 2))
 }
 
-/// Diagrams of two to five massless legs.
+/// Diagrams of two to five massless legs: their lines at each vertex, and the masses and widths of propagators.
 fn shapes() -> Vec<(usize, Diagram)> {
-    let zero = (0.0, 0.0);
-    vec![
-        (
-            2,
-            diagram(
-                &[0.0; 2],
-                &[zero],
-                &[&["i0", "i1", "p0"], &["p0", "o0", "o1"]],
-            ),
-        ),
-        (
-            2,
-            diagram(
-                &[0.0; 2],
-                &[zero],
-                &[&["i0", "o1", "p0"], &["p0", "i1", "o0"]],
-            ),
-        ),
-        (
-            2,
-            diagram(
-                &[0.0; 2],
-                &[(80.0, 0.0)],
-                &[&["i0", "o0", "p0"], &["p0", "i1", "o1"]],
-            ),
-        ),
-        (2, diagram(&[0.0; 2], &[], &[&["i0", "i1", "o0", "o1"]])),
-        (
-            3,
-            diagram(
-                &[0.0; 3],
-                &[zero; 2],
-                &[
-                    &["i0", "i1", "p0"],
-                    &["p0", "o2", "p1"],
-                    &["p1", "o0", "o1"],
-                ],
-            ),
-        ),
-        (
-            3,
-            diagram(
-                &[0.0; 3],
-                &[(200.0, 300.0); 2],
-                &[
-                    &["i0", "i1", "p0"],
-                    &["p0", "o2", "p1"],
-                    &["p1", "o0", "o1"],
-                ],
-            ),
-        ),
-        (
-            3,
-            diagram(
-                &[0.0; 3],
-                &[zero; 2],
-                &[
-                    &["i0", "o0", "p0"],
-                    &["p0", "o2", "p1"],
-                    &["p1", "i1", "o1"],
-                ],
-            ),
-        ),
-        (
-            3,
-            diagram(
-                &[0.0; 3],
-                &[zero, (200.0, 300.0)],
-                &[
-                    &["i0", "o1", "p0"],
-                    &["p0", "i1", "p1"],
-                    &["p1", "o0", "o2"],
-                ],
-            ),
-        ),
-        (
-            3,
-            diagram(
-                &[0.0; 3],
-                &[zero],
-                &[&["i0", "o1", "p0"], &["p0", "i1", "o0", "o2"]],
-            ),
-        ),
-        (
-            4,
-            diagram(
-                &[0.0; 4],
-                &[zero; 3],
-                &[
-                    &["i0", "o0", "p0"],
-                    &["p0", "o2", "p1"],
-                    &["p1", "p2", "i1"],
-                    &["p2", "o1", "o3"],
-                ],
-            ),
-        ),
-        (
-            4,
-            diagram(
-                &[0.0; 4],
-                &[zero; 3],
-                &[
-                    &["i0", "o0", "p0"],
-                    &["p0", "o2", "p1"],
-                    &["p1", "p2", "o3"],
-                    &["p2", "o1", "i1"],
-                ],
-            ),
-        ),
-        (
-            4,
-            diagram(
-                &[0.0; 4],
-                &[zero, (200.0, 300.0), (250.0, 200.0)],
-                &[
-                    &["i0", "i1", "p0"],
-                    &["p0", "p1", "p2"],
-                    &["p1", "o0", "o3"],
-                    &["p2", "o1", "o2"],
-                ],
-            ),
-        ),
-        (
-            4,
-            diagram(
-                &[0.0; 4],
-                &[zero],
-                &[&["i0", "i1", "p0"], &["p0", "o0", "o1", "o2", "o3"]],
-            ),
-        ),
-        (
-            5,
-            diagram(
-                &[0.0; 5],
-                &[zero; 4],
-                &[
-                    &["i0", "o0", "p0"],
-                    &["p0", "o2", "p1"],
-                    &["p1", "p2", "o3"],
-                    &["p2", "p3", "i1"],
-                    &["p3", "o1", "o4"],
-                ],
-            ),
-        ),
-    ]
+    /// Mass and width.
+    type Peak = (f64, f64);
+    let (zero, broad) = ((0.0, 0.0), (200.0, 300.0));
+    #[rustfmt::skip]
+    let shapes: [(usize, &[Peak], &str); 14] = [
+        (2, &[zero], "i0 i1 p0, p0 o0 o1"),
+        (2, &[zero], "i0 o1 p0, p0 i1 o0"),
+        (2, &[(80.0, 0.0)], "i0 o0 p0, p0 i1 o1"),
+        (2, &[], "i0 i1 o0 o1"),
+        (3, &[zero; 2], "i0 i1 p0, p0 o2 p1, p1 o0 o1"),
+        (3, &[broad; 2], "i0 i1 p0, p0 o2 p1, p1 o0 o1"),
+        (3, &[zero; 2], "i0 o0 p0, p0 o2 p1, p1 i1 o1"),
+        (3, &[zero, broad], "i0 o1 p0, p0 i1 p1, p1 o0 o2"),
+        (3, &[zero], "i0 o1 p0, p0 i1 o0 o2"),
+        (4, &[zero; 3], "i0 o0 p0, p0 o2 p1, p1 p2 i1, p2 o1 o3"),
+        (4, &[zero; 3], "i0 o0 p0, p0 o2 p1, p1 p2 o3, p2 o1 i1"),
+        (4, &[zero, broad, (250.0, 200.0)], "i0 i1 p0, p0 p1 p2, p1 o0 o3, p2 o1 o2"),
+        (4, &[zero], "i0 i1 p0, p0 o0 o1 o2 o3"),
+        (5, &[zero; 4], "i0 o0 p0, p0 o2 p1, p1 p2 o3, p2 p3 i1, p3 o1 o4"),
+    ];
+    let shapes = shapes.into_iter().map(|(legs, propagators, vertices)| {
+        let vertices = vertices.split(", ").map(|names| names.split(' ').collect());
+        let vertices: Vec<Vec<&str>> = vertices.collect();
+        let vertices: Vec<&[&str]> = vertices.iter().map(|names| &names[..]).collect();
+        (legs, diagram(&vec![0.0; legs], propagators, &vertices))
+    });
+    shapes.collect()
 }
 
 #[test]

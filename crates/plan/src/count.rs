@@ -6,7 +6,6 @@
 //! with the hardware's peak.
 
 use super::Plan;
-use super::color_ordered::Loops;
 use mebridge_ops::Batch;
 use mebridge_ops::opcode::{Consumed, Operands};
 use mebridge_ops::visit::{Access, visit};
@@ -44,7 +43,7 @@ impl Count {
         let amplitudes = operations.amplitudes.iter().map(work);
         let (amplitudes, in_amplitudes) = amplitudes.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let jamp_terms = helicities * operations.jamp.len();
-        let in_loops = plan.loops().map(Loops::work).unwrap_or_default();
+        let in_loops = plan.loops().map(|loops| loops.work()).unwrap_or_default();
         Count {
             currents: currents + in_loops.0,
             amplitudes: helicities * amplitudes + in_loops.1,

@@ -78,6 +78,33 @@ impl Process {
             ));
         }
         self.validate_model()?;
+        self.validate_routines()?;
+        let (components, below) = self.validate_wavefunctions()?;
+        match &self.amplitudes {
+            Amplitudes::Diagrams(diagrams) => {
+                self.validate_diagrams(diagrams, &components, &below)?;
+            }
+            Amplitudes::ColorOrdered(form) => form.validate(self)?,
+        }
+        for leg in &self.legs {
+            self.validate_quantity(leg.mass)?;
+        }
+        let flows = self.amplitudes.jamps();
+        for weight in &self.flow_weights {
+            let pairs = weight.moduli.iter().flatten();
+            if pairs
+                .flat_map(|&(a, b)| [a, b])
+                .any(|jamp| jamp as usize >= flows)
+            {
+                return bad("JAMP2 names a JAMP that is not there".into());
+            }
+        }
+        self.validate_channels(self.color_flows())?;
+        self.validate_work(&values, &below)
+    }
+
+    fn validate_routines(&self) -> Result<()> {
+        let bad = |what: String| Err(Error::InvalidProcess { what });
         for routine in &self.routines {
             if let Some(defect) = routine.program.defect() {
                 return bad(format!("routine {}: {defect}", routine.name));
@@ -99,13 +126,19 @@ impl Process {
                 return bad(format!("routine {}: result out of range", routine.name));
             }
         }
+        Ok(())
+    }
+
+    /// Returns the number of components of each wavefunction, and the legs below it as a bit mask.
+    fn validate_wavefunctions(&self) -> Result<(Vec<u32>, Vec<u32>)> {
+        let bad = |what: String| Err(Error::InvalidProcess { what });
         let mut components = Vec::with_capacity(self.wavefunctions.len());
-        // The legs below each wavefunction, as a bit mask; no leg may enter twice.
+        // No leg may enter twice.
         let mut below: Vec<u32> = Vec::with_capacity(self.wavefunctions.len());
         for (i, wavefunction) in self.wavefunctions.iter().enumerate() {
             match wavefunction {
                 Wavefunction::External(e) => {
-                    if e.leg as usize >= legs {
+                    if e.leg as usize >= self.legs.len() {
                         return bad(format!("wavefunction {}: no leg {}", i + 1, e.leg + 1));
                     }
                     if e.sign != 1 && e.sign != -1 {
@@ -128,27 +161,7 @@ impl Process {
                 }
             }
         }
-        match &self.amplitudes {
-            Amplitudes::Diagrams(diagrams) => {
-                self.validate_diagrams(diagrams, &components, &below)?;
-            }
-            Amplitudes::ColorOrdered(form) => form.validate(self)?,
-        }
-        for leg in &self.legs {
-            self.validate_quantity(leg.mass)?;
-        }
-        let flows = self.amplitudes.jamps();
-        for weight in &self.flow_weights {
-            let pairs = weight.moduli.iter().flatten();
-            if pairs
-                .flat_map(|&(a, b)| [a, b])
-                .any(|jamp| jamp as usize >= flows)
-            {
-                return bad("JAMP2 names a JAMP that is not there".into());
-            }
-        }
-        self.validate_channels(self.color_flows())?;
-        self.validate_work(&values, &below)
+        Ok((components, below))
     }
 
     /// Bounds the work of planning and evaluating, because a small file may repeat a long formula for many helicities.

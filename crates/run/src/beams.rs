@@ -1,6 +1,6 @@
 //! The beams of a run card.
 
-use crate::run_card::RunCard;
+use crate::run_card::{OF_BOSONS, OF_LHAPDF, OF_PHOTONS, RunCard};
 use crate::scale;
 use crate::text::general;
 use mebridge::import::user_code::UserScale;
@@ -24,14 +24,6 @@ const MUON: i32 = 13;
 /// The `dynamical_scale_choice` for a function of the user, and that for clustering.
 const OWN_SCALE: i64 = 0;
 const BY_CLUSTERING: i64 = -1;
-/// The `pdlabel` of an LHAPDF set, which `lhaid` names.
-pub const OF_LHAPDF: &str = "lhapdf";
-/// The `pdlabel` of photons from beam particles that stay intact.
-pub const OF_PHOTONS: &str = "iww";
-
-/// The `pdlabel` of weak bosons and photons of leptons, in the effective vector boson approximation.
-pub const OF_BOSONS: &str = "eva";
-
 /// The `pdlabel` of photons from both protons of ultraperipheral collisions.
 const OF_PAIRS: [(&str, FormFactor); 2] = [
     ("edff", FormFactor::ElectricDipole),
@@ -259,13 +251,13 @@ impl Beams {
     /// Returns whether scales are those of the user, where these come from `own`.
     pub fn own_scale(&self, card: &RunCard, own: Option<UserScale>) -> bool {
         let choice = card.integer("dynamical_scale_choice");
-        let is_asked_for = match own {
+        let is_selected = match own {
             None => false,
             Some(UserScale::Function) => choice == OWN_SCALE,
             // MadEvent calls them for each choice.
             Some(UserScale::Routines { .. }) => choice != BY_CLUSTERING,
         };
-        is_asked_for && !self.scales_are_fixed(card)
+        is_selected && !self.scales_are_fixed(card)
     }
 
     fn check_scales(&self, card: &RunCard, own: Option<UserScale>) -> Result<()> {
@@ -377,12 +369,12 @@ impl Beams {
 /// Returns whether beams with these entries `lpp` have densities of leptons.
 ///
 /// # Errors
-/// The entries ask for densities that do not exist.
+/// The entries select densities that do not exist.
 fn are_leptons(card: &RunCard, lpp: [i64; 2]) -> Result<bool> {
     let labels = ["pdlabel1", "pdlabel2"].map(|name| card.text(name));
     let radiates = |beam: usize| radiator(lpp[beam]).is_some();
-    let asked = (0..2).find(|&beam| radiates(beam) && LEPTON_SETS.contains(&labels[beam]));
-    let Some(beam) = asked else {
+    let of_lepton = (0..2).find(|&beam| radiates(beam) && LEPTON_SETS.contains(&labels[beam]));
+    let Some(beam) = of_lepton else {
         return Ok(false);
     };
     let label = labels[beam];
@@ -682,135 +674,48 @@ mod tests {
 
     #[test]
     fn beams_that_cannot_be_honoured() {
-        for (values, wanted) in [
-            (
-                &[("lpp1", "3"), ("lpp2", "0")][..],
-                "lpp1 = 3 and lpp2 = 0 cannot be honoured; one has to",
-            ),
-            (
-                &[("lpp1", "2"), ("lpp2", "3")],
-                "lpp1 = 2 and lpp2 = 3 cannot",
-            ),
+        #[rustfmt::skip]
+        let cases = [
+            (&[("lpp1", "3"), ("lpp2", "0")][..], "lpp1 = 3 and lpp2 = 0 cannot be honoured; one has to"),
+            (&[("lpp1", "2"), ("lpp2", "3")], "lpp1 = 2 and lpp2 = 3 cannot"),
             (&[("lpp1", "5")], "lpp1 = 5 and lpp2 = 1 cannot"),
-            (
-                &[("lpp1", "-9e18")],
-                "lpp1 = -9000000000000000000 and lpp2 = 1 cannot",
-            ),
-            (
-                &[("lpp1", "2"), ("lpp2", "2")],
-                "pdlabel = nn23lo1 cannot be honoured for lpp1 = 2; set it to iww, ",
-            ),
-            (
-                &[("ebeam1", "0")],
-                "ebeam1 = 0; it must be an energy in GeV",
-            ),
-            (
-                &[("pdlabel", "edff")],
-                "pdlabel = edff cannot be honoured; set it to lhapdf, or to one of nn23lo, nn23lo1, cteq6l1",
-            ),
-            (
-                &[("pdlabel", "iww")],
-                "pdlabel = iww cannot be honoured; set it to lhapdf",
-            ),
-            (
-                &[("lpp1", "2"), ("lpp2", "2"), ("pdlabel", "eva")],
-                "pdlabel = eva cannot be honoured for lpp1 = 2; set it to iww, which has photons of beams that are left \
-                 whole, to eva, which has weak bosons of leptons, or lpp1 to 0 for a beam without radiation",
-            ),
-            (
-                &[
-                    ("lpp1", "2"),
-                    ("lpp2", "2"),
-                    ("pdlabel1", "iww"),
-                    ("pdlabel2", "edff"),
-                ],
-                "pdlabel1 and pdlabel2 are not the same; give both one value",
-            ),
-            (
-                &[("lpp1", "2"), ("pdlabel1", "chff")],
-                "pdlabel = chff cannot",
-            ),
-            (
-                &[
-                    ("lpp1", "3"),
-                    ("lpp2", "-3"),
-                    ("pdlabel", "eva"),
-                    ("ickkw", "1"),
-                ],
-                "ickkw and xqcut are not for beams of leptons here; set both to 0",
-            ),
-            (
-                &[("lpp1", "3"), ("lpp2", "-4"), ("pdlabel", "iww")],
-                "lpp1 = 3 and lpp2 = -4 cannot",
-            ),
-            (
-                &[("lpp1", "3"), ("lpp2", "-3"), ("pdlabel", "chff")],
-                "pdlabel = chff cannot be honoured for lpp1 = 3",
-            ),
-            (
-                &[("lpp1", "-4"), ("lpp2", "4"), ("pdlabel", "isronlyll")],
-                "pdlabel = isronlyll has no muons: its densities are 0 in MG5aMC; set lpp1 and lpp2 to -3 and 3",
-            ),
-            (
-                &[("lpp1", "3"), ("lpp2", "3"), ("pdlabel", "clic3000ll")],
-                "pdlabel = clic3000ll is for beams of electrons and positrons: of two like ones",
-            ),
-            (
-                &[("lpp2", "3"), ("pdlabel2", "isronlyll")],
-                "pdlabel = isronlyll is for two beams of electrons and positrons; set ",
-            ),
-            (
-                &[
-                    ("lpp1", "3"),
-                    ("lpp2", "-3"),
-                    ("pdlabel1", "isronlyll"),
-                    ("pdlabel2", "iww"),
-                ],
-                "pdlabel1 and pdlabel2 are not the same; give both one value",
-            ),
-            (
-                &[("pdlabel", "isronlyll")],
-                "pdlabel = isronlyll cannot be honoured; set it to lhapdf",
-            ),
-            (
-                &[
-                    ("lpp1", "3"),
-                    ("lpp2", "-3"),
-                    ("pdlabel", "isronlyll"),
-                    ("ickkw", "1"),
-                ],
-                "ickkw and xqcut are not for beams of leptons here; set both to 0",
-            ),
-            (
-                &[
-                    ("lpp1", "2"),
-                    ("lpp2", "2"),
-                    ("pdlabel", "edff"),
-                    ("xqcut", "10"),
-                ],
-                "ickkw and xqcut are not for beams of ultraperipheral collisions here",
-            ),
-            (
-                &[("dynamical_scale_choice", "0")],
-                "dynamical_scale_choice = 0 cannot be honoured; set it to 1, 2, 3, 4 or -1",
-            ),
-            (
-                &[("dynamical_scale_choice", "5"), ("fixed_ren_scale", "T")],
-                "dynamical_scale_choice = 5",
-            ),
-            (
-                &[("fixed_fac_scale1", "T")],
-                "the scale of one beam is fixed and that of the other one by clustering",
-            ),
-            (
-                &[
-                    ("fixed_fac_scale2", "T"),
-                    ("dynamical_scale_choice", "3"),
-                    ("ickkw", "1"),
-                ],
-                "the scale of one beam is fixed",
-            ),
-        ] {
+            (&[("lpp1", "-9e18")], "lpp1 = -9000000000000000000 and lpp2 = 1 cannot"),
+            (&[("lpp1", "2"), ("lpp2", "2")], "pdlabel = nn23lo1 cannot be honoured for lpp1 = 2; set it to iww, "),
+            (&[("ebeam1", "0")], "ebeam1 = 0; it must be an energy in GeV"),
+            (&[("pdlabel", "edff")],
+             "pdlabel = edff cannot be honoured; set it to lhapdf, or to one of nn23lo, nn23lo1, cteq6l1"),
+            (&[("pdlabel", "iww")], "pdlabel = iww cannot be honoured; set it to lhapdf"),
+            (&[("lpp1", "2"), ("lpp2", "2"), ("pdlabel", "eva")],
+             "pdlabel = eva cannot be honoured for lpp1 = 2; set it to iww, which has photons of beams that are left \
+                 whole, to eva, which has weak bosons of leptons, or lpp1 to 0 for a beam without radiation"),
+            (&[("lpp1", "2"), ("lpp2", "2"), ("pdlabel1", "iww"), ("pdlabel2", "edff")],
+             "pdlabel1 and pdlabel2 are not the same; give both one value"),
+            (&[("lpp1", "2"), ("pdlabel1", "chff")], "pdlabel = chff cannot"),
+            (&[("lpp1", "3"), ("lpp2", "-3"), ("pdlabel", "eva"), ("ickkw", "1")],
+             "ickkw and xqcut are not for beams of leptons here; set both to 0"),
+            (&[("lpp1", "3"), ("lpp2", "-4"), ("pdlabel", "iww")], "lpp1 = 3 and lpp2 = -4 cannot"),
+            (&[("lpp1", "3"), ("lpp2", "-3"), ("pdlabel", "chff")], "pdlabel = chff cannot be honoured for lpp1 = 3"),
+            (&[("lpp1", "-4"), ("lpp2", "4"), ("pdlabel", "isronlyll")],
+             "pdlabel = isronlyll has no muons: its densities are 0 in MG5aMC; set lpp1 and lpp2 to -3 and 3"),
+            (&[("lpp1", "3"), ("lpp2", "3"), ("pdlabel", "clic3000ll")],
+             "pdlabel = clic3000ll is for beams of electrons and positrons: of two like ones"),
+            (&[("lpp2", "3"), ("pdlabel2", "isronlyll")],
+             "pdlabel = isronlyll is for two beams of electrons and positrons; set "),
+            (&[("lpp1", "3"), ("lpp2", "-3"), ("pdlabel1", "isronlyll"), ("pdlabel2", "iww")],
+             "pdlabel1 and pdlabel2 are not the same; give both one value"),
+            (&[("pdlabel", "isronlyll")], "pdlabel = isronlyll cannot be honoured; set it to lhapdf"),
+            (&[("lpp1", "3"), ("lpp2", "-3"), ("pdlabel", "isronlyll"), ("ickkw", "1")],
+             "ickkw and xqcut are not for beams of leptons here; set both to 0"),
+            (&[("lpp1", "2"), ("lpp2", "2"), ("pdlabel", "edff"), ("xqcut", "10")],
+             "ickkw and xqcut are not for beams of ultraperipheral collisions here"),
+            (&[("dynamical_scale_choice", "0")],
+             "dynamical_scale_choice = 0 cannot be honoured; set it to 1, 2, 3, 4 or -1"),
+            (&[("dynamical_scale_choice", "5"), ("fixed_ren_scale", "T")], "dynamical_scale_choice = 5"),
+            (&[("fixed_fac_scale1", "T")], "the scale of one beam is fixed and that of the other one by clustering"),
+            (&[("fixed_fac_scale2", "T"), ("dynamical_scale_choice", "3"), ("ickkw", "1")],
+             "the scale of one beam is fixed"),
+        ];
+        for (values, wanted) in cases {
             let error = Beams::from_run_card(&card(values), &LABELS, None)
                 .unwrap_err()
                 .to_string();

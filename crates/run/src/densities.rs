@@ -4,7 +4,8 @@
 //! 2.3 with QED (arXiv:1308.0598) and CTEQ6 (hep-ph/0201195). For these alpha_s runs from its value at 91.188 GeV with
 //! one or two loops, as in `alfas_functions.f`.
 
-use crate::beams::{LEPTON_SETS, OF_BOSONS, OF_PHOTONS, form_factor, radiator};
+use crate::beams::{LEPTON_SETS, form_factor, radiator};
+use crate::run_card::{OF_BOSONS, OF_PHOTONS};
 use crate::text::{general, quoted};
 use mebridge::event_generator::BeamRequest;
 use mebridge::{Error, Result};

@@ -733,35 +733,19 @@ mod tests {
         let more = configs.replace("MAPCONFIG(0)/1/", "MAPCONFIG(0)/2/");
         let broken = configs.replace("I=1,2)/4,3/", "I=1,2)/4,5/");
         let ungrouped = "      DATA (IDUP(I,1),I=1,4)/2,-2,6,-6/\n";
-        for (name, text, message) in [
-            (
-                "configs.inc",
-                &*without,
-                "configs.inc lists 1 diagrams and ends before it says how many there are; write the output anew",
-            ),
+        #[rustfmt::skip]
+        let cases = [
+            ("configs.inc", &*without,
+             "configs.inc lists 1 diagrams and ends before it says how many there are; write the output anew"),
             ("configs.inc", &more, "ends before it says how many"),
-            (
-                "configs.inc",
-                &broken,
-                "line -1 of diagram 1 joins no two lines",
-            ),
-            (
-                "config_subproc_map.inc",
-                "",
-                "config_subproc_map.inc has nothing of diagram 1, which configs.inc lists",
-            ),
+            ("configs.inc", &broken, "line -1 of diagram 1 joins no two lines"),
+            ("config_subproc_map.inc", "", "config_subproc_map.inc has nothing of diagram 1, which configs.inc lists"),
             ("decayBW.inc", "", "decayBW.inc has nothing of diagram 1"),
-            (
-                "decayBW.inc",
-                "      DATA GFORCEBW(-1,1)/3/\n",
-                "GFORCEBW of diagram 1 is 3",
-            ),
-            (
-                "leshouche.inc",
-                ungrouped,
-                "P1_qq_ttx is not of an output with grouped subprocesses; generate it with 'set group_subprocesses True'",
-            ),
-        ] {
+            ("decayBW.inc", "      DATA GFORCEBW(-1,1)/3/\n", "GFORCEBW of diagram 1 is 3"),
+            ("leshouche.inc", ungrouped,
+             "P1_qq_ttx is not of an output with grouped subprocesses; generate it with 'set group_subprocesses True'"),
+        ];
+        for (name, text, message) in cases {
             let error = read(&[(name, text)]).unwrap_err().to_string();
             assert!(error.contains(message), "{error}");
         }

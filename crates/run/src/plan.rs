@@ -2,7 +2,6 @@
 //! of its files.
 
 use crate::banner::{self, CommonBanner, Norm};
-use crate::beams::OF_BOSONS;
 use crate::cards::Cards;
 use crate::cuts::{self, Cut, LegKind, Legs};
 use crate::densities::{self, AlphaS, BeamDensities, PdfMember, RunDensities};
@@ -12,6 +11,7 @@ use crate::limits::{self, Incoming, PhaseSpaceCheck};
 use crate::lines::{self, ForcedCodes, ListedLines};
 use crate::param_card::{self, ParamCard};
 use crate::poles;
+use crate::run_card::OF_BOSONS;
 use crate::run_card::{self, RunCard};
 use crate::running;
 use crate::source::Source;
@@ -63,6 +63,10 @@ impl RunPlan {
     ///
     /// # Errors
     /// A matrix element cannot be read, or the cards request something it does not support.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "an entry of the card after the other"
+    )]
     pub fn from_cards(cards: &Cards, spec: &RunSpec) -> Result<Self> {
         let card = &cards.run_card;
         let parameters = ParamCard::read(&cards.param_card)?;
@@ -86,14 +90,8 @@ impl RunPlan {
             }
         }
         let runs = !blocks.is_empty() && fixed.is_none();
-        let ratio = card.number("mue_over_ref");
-        if runs && ratio != 1.0 {
-            let what = format!(
-                "mue_over_ref = {} cannot be honoured: parameters that run have the scale of alpha_s",
-                card.value("mue_over_ref")
-            );
-            let cure = "set it to 1, or set fixed_extra_scale and mue_ref_fixed";
-            return Err(card.refused(what, cure));
+        if runs {
+            check_ratio_of_scales(card)?;
         }
         let mut notices = Vec::new();
         let systematics = systematics(cards, spec, densities.as_ref(), runs, &mut notices)?;
@@ -132,23 +130,16 @@ impl RunPlan {
             scale: &scale,
             cuts: None,
         };
-        for element in &elements {
-            limits::check(element, energy)?;
-        }
-        incoming.check(&elements)?;
-        if let Some((name, _)) = cards.source.name() {
-            for element in &elements {
-                limits::check_neutrinos(element, name)?;
-            }
-        }
+        check_elements(cards, &elements, &incoming, energy)?;
         let (mut requests, mut entries): (Vec<ElementRequest>, Vec<Cut>) = Default::default();
+        let of_elements = elements.iter().zip(of_elements).zip(per_element);
         for (
             (element, function),
             ElementCuts {
                 windows,
                 mut request,
             },
-        ) in elements.iter().zip(of_elements).zip(per_element)
+        ) in of_elements
         {
             request.function = function;
             poles::by_run_card(element, &windows)?;
@@ -169,15 +160,7 @@ impl RunPlan {
             true => 1.0,
             false => card.number("scalefact"),
         };
-        let shown = entries
-            .iter()
-            .flat_map(|cut| cut.entries.iter().map(String::as_str));
-        let strong = conditions::is_strong(&elements);
-        let conditions = conditions::line(
-            strong.then(|| (alpha_s.at(conditions::Z), source.as_str())),
-            &conditions::by_run_card(card, !cards.beams.resting()),
-            &conditions::cuts_of_run_card(shown, card),
-        );
+        let conditions = conditions_of(cards, &elements, &entries, (&alpha_s, &source));
         if cards.beams.has_ions() && card.flag("use_syst") {
             notices.push(
                 "events of ions have no <mgrwt> and no further weights (use_syst)".to_owned(),
@@ -222,12 +205,7 @@ impl RunPlan {
             notices.push("nothing is a jet, so bias_module changes nothing".to_owned());
         }
         let mut arguments = arguments(cards, densities.as_ref(), &systematics)?;
-        if !request.functions.is_empty() {
-            let functions = serde_json::to_vec(&request.functions);
-            let functions = functions.expect("functions are plain data");
-            let digest = json!(mebridge_support::digest(&functions));
-            arguments.push(("functions".to_owned(), digest));
-        }
+        arguments.extend(digest_of_functions(&request));
         let functions = user_functions::described(&request.functions);
         Ok(RunPlan {
             runs,
@@ -246,6 +224,68 @@ impl RunPlan {
     pub fn names(&self) -> Vec<String> {
         names(&self.elements)
     }
+}
+
+/// Checks that the scale of parameters that run is that of alpha_s.
+fn check_ratio_of_scales(card: &RunCard) -> Result<()> {
+    let ratio = card.number("mue_over_ref");
+    if ratio != 1.0 {
+        let what = format!(
+            "mue_over_ref = {} cannot be honoured: parameters that run have the scale of alpha_s",
+            card.value("mue_over_ref")
+        );
+        let cure = "set it to 1, or set fixed_extra_scale and mue_ref_fixed";
+        return Err(card.refused(what, cure));
+    }
+    Ok(())
+}
+
+/// Checks the particles of the matrix elements.
+fn check_elements(
+    cards: &Cards,
+    elements: &[Element],
+    incoming: &Incoming,
+    energy: f64,
+) -> Result<()> {
+    for element in elements {
+        limits::check(element, energy)?;
+    }
+    incoming.check(elements)?;
+    if let Some((name, _)) = cards.source.name() {
+        for element in elements {
+            limits::check_neutrinos(element, name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Describes the conditions of the run card.
+fn conditions_of(
+    cards: &Cards,
+    elements: &[Element],
+    cuts: &[Cut],
+    (alpha_s, source): (&AlphaS, &str),
+) -> String {
+    let card = &cards.run_card;
+    let shown = cuts
+        .iter()
+        .flat_map(|cut| cut.entries.iter().map(String::as_str));
+    let strong = conditions::is_strong(elements);
+    conditions::line(
+        strong.then(|| (alpha_s.at(conditions::Z), source)),
+        &conditions::by_run_card(card, !cards.beams.resting()),
+        &conditions::cuts_of_run_card(shown, card),
+    )
+}
+
+/// An argument of the run that says which functions of the user it has, if any.
+fn digest_of_functions(request: &Request) -> Option<(String, Value)> {
+    let functions = Some(&request.functions).filter(|functions| !functions.is_empty())?;
+    let functions = serde_json::to_vec(functions).expect("functions are plain data");
+    Some((
+        "functions".to_owned(),
+        json!(mebridge_support::digest(&functions)),
+    ))
 }
 
 fn is_alone(element: &Element) -> bool {

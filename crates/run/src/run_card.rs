@@ -3,7 +3,6 @@
 pub mod entries;
 pub mod value;
 
-use crate::beams::OF_BOSONS;
 use crate::text::{self, general, quoted};
 use entries::REFUSED;
 use mebridge::event_generator::JetBias;
@@ -14,6 +13,12 @@ use value::Value;
 
 /// Entries for both beams, which also exist for each beam.
 const BOTH: [&str; 2] = ["pdlabel", "fixed_fac_scale"];
+/// The `pdlabel` of an LHAPDF set, which `lhaid` names.
+pub const OF_LHAPDF: &str = "lhapdf";
+/// The `pdlabel` of photons from beam particles that stay intact.
+pub const OF_PHOTONS: &str = "iww";
+/// The `pdlabel` of weak bosons and photons of leptons, in the effective vector boson approximation.
+pub const OF_BOSONS: &str = "eva";
 /// The `pdlabel` that leaves each beam its own.
 const OWN_LABELS: &str = "mixed";
 /// Entries of MadEvent's configuration of cores and clusters, which do not belong to a run card.

@@ -55,9 +55,7 @@ impl RunPlan {
         let model = spec.model.as_deref();
         let mut elements =
             load::load_process(&spec.process, model, card, &spec.parameters, spec.threads)?;
-        let mut notices: Vec<String> = load::ignored_resonances(&spec.process)
-            .into_iter()
-            .collect();
+        let mut notices = Vec::from_iter(load::ignored_resonances(&spec.process));
         let (alpha_s, source) = alpha_s(spec, *given, densities.as_ref(), &elements)?;
         let scales = running::scales(elements.iter().map(|element| &element.process));
         let blocks = running::blocks(&scales, &alpha_s, None, None)?;
@@ -76,10 +74,8 @@ impl RunPlan {
             bosons: [None; 2],
         };
         check(spec, &elements, &cuts, &incoming, energy)?;
-        let grid_range = densities
-            .as_ref()
-            .map(BeamDensities::grid_range)
-            .transpose()?;
+        let densities_range = densities.as_ref().map(BeamDensities::grid_range);
+        let grid_range = densities_range.transpose()?;
         let judge = PhaseSpaceCheck {
             energy,
             grid_range: grid_range.as_ref(),
@@ -89,31 +85,15 @@ impl RunPlan {
         };
         let request = |element: &Element| -> Result<ElementRequest> {
             let mut windows = named_cuts::windows(element, &cuts)?;
-            judge.check(
-                element,
-                &mut windows,
-                &incoming.partons(element),
-                &mut notices,
-            )?;
+            let partons = incoming.partons(element);
+            judge.check(element, &mut windows, &partons, &mut notices)?;
             Ok(ElementRequest {
                 windows,
                 ..element.request()
             })
         };
         let requests: Vec<_> = elements.iter().map(request).collect::<Result<_>>()?;
-        let used = named_cuts::used(&cuts, elements.iter().map(Element::pdg));
-        let unused = cuts.iter().filter(|cut| !used.contains(cut));
-        let unused: Vec<&str> = unused.map(|cut| &*cut.cut.name).collect();
-        if !unused.is_empty() {
-            let unused = unused.join(", ");
-            notices.push(format!(
-                "the process has no particles that the cuts {unused} are about"
-            ));
-        }
-        let shown: Vec<String> = used
-            .iter()
-            .map(|cut| named_cuts::described(std::slice::from_ref(cut)))
-            .collect();
+        let shown = shown(&cuts, &elements, &mut notices);
         let strong = conditions::is_strong(&elements);
         let line = conditions::line(
             strong.then(|| (alpha_s.at(conditions::Z), source.as_str())),
@@ -125,23 +105,8 @@ impl RunPlan {
             None => [elements[0].pdg()[0], elements[0].pdg()[1]],
         };
         let number = densities.as_ref().map_or(0, |of| i64::from(of.number()));
-        let head = CommonBanner {
-            blocks: Blocks {
-                beams: InitBeams::equal(codes, energy, number),
-                powers: Vec::new(),
-                matched: false,
-                clustering: false,
-                names: systematics.names(),
-                numbers: (1..).take(elements.len()).collect(),
-            },
-            norm: Norm::Average,
-            generator: String::new(),
-            header: match systematics.groups.is_empty() {
-                true => String::new(),
-                false => systematics.header(),
-            },
-            cards: None,
-        };
+        let beams = InitBeams::equal(codes, energy, number);
+        let head = banner(beams, &systematics, elements.len());
         let request = Request {
             beams: incoming.requests(),
             alpha_s: (alpha_s.scales.clone(), alpha_s.values.clone()),
@@ -166,6 +131,42 @@ impl RunPlan {
             alpha_s,
             notices,
         })
+    }
+}
+
+/// Describes the cuts on particles of the process; a notice says which others there are.
+fn shown(cuts: &[NamedCut], elements: &[Element], notices: &mut Vec<String>) -> Vec<String> {
+    let used = named_cuts::used(cuts, elements.iter().map(Element::pdg));
+    let unused = cuts.iter().filter(|cut| !used.contains(cut));
+    let unused: Vec<&str> = unused.map(|cut| &*cut.cut.name).collect();
+    if !unused.is_empty() {
+        let unused = unused.join(", ");
+        notices.push(format!(
+            "the process has no particles that the cuts {unused} are about"
+        ));
+    }
+    let described = |cut| named_cuts::described(std::slice::from_ref(cut));
+    used.iter().map(described).collect()
+}
+
+/// What is above the events.
+fn banner(beams: InitBeams, systematics: &Systematics, elements: usize) -> CommonBanner {
+    CommonBanner {
+        blocks: Blocks {
+            beams,
+            powers: Vec::new(),
+            matched: false,
+            clustering: false,
+            names: systematics.names(),
+            numbers: (1..).take(elements).collect(),
+        },
+        norm: Norm::Average,
+        generator: String::new(),
+        header: match systematics.groups.is_empty() {
+            true => String::new(),
+            false => systematics.header(),
+        },
+        cards: None,
     }
 }
 

@@ -291,37 +291,21 @@ fn wrong_arguments_are_named() {
             &toy(&sets),
         ))
     };
-    for (argument, wrong) in [
-        (
-            "--only_beam=1",
-            "has --only_beam=1, which is not made here; set systematics_program",
-        ),
-        (
-            "--together=mur,mu",
-            "has --together with 'mu'; there are mur, muf, alps, dyn, pdf",
-        ),
+    #[rustfmt::skip]
+    let cases = [
+        ("--only_beam=1", "has --only_beam=1, which is not made here; set systematics_program"),
+        ("--together=mur,mu", "has --together with 'mu'; there are mur, muf, alps, dyn, pdf"),
         ("--dyn=7", "has --dyn=7; there are -1, 1, 2, 3 and 4"),
         ("--dyn=0", "has --dyn=0; there are"),
         ("--dyn=x", "systematics_arguments has --dyn with 'x'"),
         ("--mur=x", "systematics_arguments has --mur with 'x'"),
         ("--mur=-1", "--mur with '-1'; write a positive number"),
-        (
-            "--start_id=-5",
-            "systematics_arguments has --start_id with '-5'",
-        ),
-        (
-            "--start_id=1e3",
-            "systematics_arguments has --start_id with '1e3'",
-        ),
-        (
-            "--pdf=errorset@x",
-            "systematics_arguments has --pdf with 'errorset@x'",
-        ),
-        (
-            "--pdf=errorset@7",
-            "'errorset@7'; the set has no such member here",
-        ),
-    ] {
+        ("--start_id=-5", "systematics_arguments has --start_id with '-5'"),
+        ("--start_id=1e3", "systematics_arguments has --start_id with '1e3'"),
+        ("--pdf=errorset@x", "systematics_arguments has --pdf with 'errorset@x'"),
+        ("--pdf=errorset@7", "'errorset@7'; the set has no such member here"),
+    ];
+    for (argument, wrong) in cases {
         let found = of(argument);
         assert!(found.contains(wrong), "{found}");
     }

@@ -128,6 +128,10 @@ impl CorrectionSums {
 ///
 /// # Panics
 /// If the survey belongs to another integrand, or the round number is too large.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the loop of a round, with what it counts"
+)]
 pub fn round<W: Weigh + ?Sized>(
     integrand: &Integrand,
     survey: &Survey,

@@ -120,20 +120,7 @@ impl Integrand {
             None => work.clustering.matched.clear(),
             Some(of) => self.cluster(group, of, block, elements, work)?,
         }
-        for (place, &point) in work.kept.iter().enumerate() {
-            let row = |row: usize| work.points.row(row)[place];
-            let flux = group.flux.factor(row(layout.energy_square()));
-            let phase_space = row(layout.weight()) * row(more + JACOBIAN) * flux;
-            let share = work.shares.row(0)[place] * permutations as f64;
-            let weight = work.factors[place] * work.squared[place];
-            work.weights[point as usize] = weight * share * phase_space;
-        }
-        if biased {
-            work.unbiased.copy_from_slice(&work.weights);
-            for (bias, &point) in work.biases.iter().zip(&work.kept) {
-                work.weights[point as usize] *= bias;
-            }
-        }
+        set_weights(group, layout, permutations, work);
         Ok(())
     }
 
@@ -393,4 +380,22 @@ pub fn weigh_each<S: MatrixElementSource + Send, H: BlockReader>(
         Ok(reader.read(block, work))
     };
     parallel::each(&mut workers, blocks.len(), weigh, take)
+}
+
+/// Multiplies the factors of the weight of each point that is kept, and its bias.
+fn set_weights(group: &ElementGroup, layout: Layout, permutations: usize, work: &mut Workspace) {
+    for (place, &point) in work.kept.iter().enumerate() {
+        let row = |row: usize| work.points.row(row)[place];
+        let flux = group.flux.factor(row(layout.energy_square()));
+        let phase_space = row(layout.weight()) * row(layout.rows() + JACOBIAN) * flux;
+        let share = work.shares.row(0)[place] * permutations as f64;
+        let weight = work.factors[place] * work.squared[place];
+        work.weights[point as usize] = weight * share * phase_space;
+    }
+    if !work.unbiased.is_empty() {
+        work.unbiased.copy_from_slice(&work.weights);
+        for (bias, &point) in work.biases.iter().zip(&work.kept) {
+            work.weights[point as usize] *= bias;
+        }
+    }
 }

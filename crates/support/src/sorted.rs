@@ -1,16 +1,42 @@
 //! Maps and sets as sorted vectors, for what is looked up by key and listed in order: cards, names, legs of a line.
 //!
-//! An entry is found in log n steps. A new one moves those after it, so entries should be a few thousand at most, or come
-//! in order. `BTreeMap` has no such limit, but for each type of key and value the compiler makes 6000 to 12 000 lines of
+//! An entry is found in log n steps. A new one moves those after it, so single entries should come in order, or be a few
+//! thousand at most; many at once are sorted together. `BTreeMap` has no such limit, but for each type of key and value the compiler makes 6000 to 12 000 lines of
 //! LLVM of it, and a tenth of that of these. Of the crates with such maps sorted_vector_map has no serde, and litemap no set.
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use std::borrow::Borrow;
+use std::cmp::Ordering;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, Sub};
 use std::{slice, vec};
+
+/// Sorts items; of equal ones the last stays.
+fn sort<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
+    if items.is_sorted_by(|a, b| compare(a, b).is_lt()) {
+        return;
+    }
+    let order = order(items.len(), &|a, b| compare(&items[a], &items[b]));
+    let mut taken: Vec<Option<T>> = std::mem::take(items).into_iter().map(Some).collect();
+    items.extend(order.into_iter().filter_map(|at| taken[at].take()));
+}
+
+/// Returns the indices below a number in an order, without all but the last of equal ones. The compiler makes a sort once
+/// for all types.
+fn order(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by(|&a, &b| compare(a, b));
+    order.dedup_by(|later, earlier| {
+        let are_equal = compare(*later, *earlier).is_eq();
+        if are_equal {
+            *earlier = *later;
+        }
+        are_equal
+    });
+    order
+}
 
 /// A map as a vector of entries, sorted by their keys.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -200,9 +226,8 @@ impl<K: Ord + Borrow<Q>, Q: Ord + ?Sized, V> Index<&Q> for SortedMap<K, V> {
 
 impl<K: Ord, V> Extend<(K, V)> for SortedMap<K, V> {
     fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
-        for (key, value) in entries {
-            self.insert(key, value);
-        }
+        self.entries.extend(entries);
+        sort(&mut self.entries, |(a, _), (b, _)| a.cmp(b));
     }
 }
 
@@ -285,11 +310,11 @@ impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Deserialize<'de> for S
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-                let mut map = SortedMap::new();
-                while let Some((key, value)) = access.next_entry()? {
-                    map.insert(key, value);
+                let mut entries = Vec::new();
+                while let Some(entry) = access.next_entry()? {
+                    entries.push(entry);
                 }
-                Ok(map)
+                Ok(SortedMap::from_iter(entries))
             }
         }
 
@@ -414,9 +439,8 @@ impl<T: fmt::Debug> fmt::Debug for SortedSet<T> {
 
 impl<T: Ord> Extend<T> for SortedSet<T> {
     fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
-        for item in items {
-            self.insert(item);
-        }
+        self.items.extend(items);
+        sort(&mut self.items, T::cmp);
     }
 }
 
@@ -505,6 +529,23 @@ mod tests {
         map.retain(|key, _| key % 2 == 0);
         known.retain(|key, _| key % 2 == 0);
         assert!(map.into_iter().eq(known));
+    }
+
+    #[test]
+    fn many_entries_are_sorted_at_once() {
+        let entries = || numbers().zip(0u32..);
+        let (mut map, mut known) = (
+            SortedMap::from_iter(entries()),
+            BTreeMap::from_iter(entries()),
+        );
+        assert!(map.iter().eq(known.iter()));
+        let more = || numbers().map(|x| 3 * x).zip(1000u32..);
+        map.extend(more());
+        known.extend(more());
+        assert!(map.iter().eq(known.iter()));
+        let (set, known): (SortedSet<u32>, BTreeSet<u32>) =
+            (numbers().collect(), numbers().collect());
+        assert!(set.iter().eq(known.iter()));
     }
 
     #[test]

@@ -90,6 +90,17 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
     }
     orders(model, &mut document)?;
     charges(model, &mut document)?;
+    masses(model, &mut document, &renamed);
+    labels(&mut document);
+    vertices(model, &mut document);
+    document.decays = decays(model, &formula)?;
+    document.running = crate::running::rows(model, &|name| renamed(&name.to_owned()))?;
+    propagators(model, &mut document, &formula)?;
+    Ok(document)
+}
+
+/// Adds the masses and widths of particles.
+fn masses(model: &Imported, document: &mut Document, renamed: &dyn Fn(&String) -> String) {
     for (row, pair) in document.particles.iter_mut().zip(&model.particles) {
         row.mass = pair.mass.as_ref().map(renamed);
         row.width = pair.width.as_ref().map(renamed);
@@ -110,7 +121,10 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
             row.width = Some(signed);
         }
     }
-    labels(&mut document);
+}
+
+/// Adds vertices, with their Lorentz structures.
+fn vertices(model: &Imported, document: &mut Document) {
     for interaction in &model.interactions {
         let particles = interaction.particles.iter().map(|&pdg| model.name(pdg));
         let terms = interaction.terms.iter().map(|term| {
@@ -128,8 +142,14 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
             terms: terms.collect(),
         });
     }
-    document.decays = decays(model, &formula)?;
-    document.running = crate::running::rows(model, &|name| renamed(&name.to_owned()))?;
+}
+
+/// Adds the propagators that particles name.
+fn propagators(
+    model: &Imported,
+    document: &mut Document,
+    formula: &dyn Fn(&Expr) -> Expr,
+) -> Fallible<()> {
     let propagators: SortedSet<&String> = model
         .particles
         .iter()
@@ -151,7 +171,7 @@ pub fn document(model: &Imported, name: &str) -> Fallible<Document> {
         };
         document.propagators.insert(propagator.name.clone(), row);
     }
-    Ok(document)
+    Ok(())
 }
 
 /// Partial widths of the particles that have a width in the card. If one cannot be computed, all of that particle are

@@ -252,49 +252,10 @@ impl UfoFolder {
 
     /// Takes over the objects of all modules; returns their functions.
     fn collect(&mut self, modules: &Modules) -> Fallible<Functions> {
-        let of = |class: &'static str| {
-            let objects = modules.objects.iter().enumerate();
-            objects.filter(move |(_, object)| object.class == class)
-        };
-        let mut functions = Functions::default();
-        for (name, arguments, formula) in &modules.functions {
-            let added = functions.add(name, arguments.clone(), formula);
-            added.map_err(|what| format!("function_library.py: {name}: {what}"))?;
-        }
-        for (_, object) in of("Function") {
-            let name = object.text("name")?;
-            let arguments = match object.get("arguments") {
-                // `('z')` is not a tuple, but meant as one.
-                Some(PythonValue::Text(one)) => vec![one.to_string()],
-                _ => texts(object, "arguments")?,
-            };
-            let formula = object.text("expression")?;
-            let added = functions.add(&name, arguments, &formula);
-            added.map_err(|what| object.fail(what))?;
-        }
+        let of = |class| objects(modules, class);
+        let functions = functions(modules)?;
         let mut places = HashMap::new();
-        let mut names = HashSet::new();
-        let mut entries: HashMap<(String, Vec<i32>), (String, f64)> = HashMap::new();
-        for (_, object) in of("Parameter") {
-            let parameter = Parameter::from_object(object, &functions)?;
-            if let ParameterValue::External(block, index, value) = &parameter.value {
-                let entry = (block.to_lowercase(), index.clone());
-                let own = (parameter.name.clone(), *value);
-                let (other, first) = entries.entry(entry).or_insert(own);
-                if first != value {
-                    let index: Vec<String> = index.iter().map(i32::to_string).collect();
-                    return Err(object.fail(format!(
-                        "it is {value} and {other} is {first}, but both are the entry {} of block {block} of the card; \
-                         give them one value, or another `lhacode`",
-                        index.join(" ")
-                    )));
-                }
-            }
-            if !names.insert(parameter.name.clone()) {
-                return Err(object.fail("two parameters have this name"));
-            }
-            self.parameters.push(parameter);
-        }
+        self.collect_parameters(modules, &functions)?;
         for (number, object) in of("Propagator") {
             let denominator = object.get("denominator").is_some();
             let denominator = denominator.then(|| object.text("denominator"));
@@ -321,24 +282,7 @@ impl UfoFolder {
             places.insert(number, self.particles.len());
             self.particles.push(particle);
         }
-        for (_, object) in of("CouplingOrder") {
-            let name = object.text("name")?.to_string();
-            if self.orders.iter().any(|order| order.name == name) {
-                return Err(object.fail("two coupling orders have this name"));
-            }
-            let hierarchy = object.integer("hierarchy")?;
-            let perturbative = match object.get("perturbative_expansion") {
-                None => false,
-                Some(_) => object.integer("perturbative_expansion")? > 0,
-            };
-            let hierarchy = u32::try_from(hierarchy);
-            self.orders.push(CouplingOrder {
-                name,
-                expansion: object.integer("expansion_order")?,
-                perturbative,
-                hierarchy: hierarchy.map_err(|_| object.fail("`hierarchy` is negative"))?,
-            });
-        }
+        self.collect_orders(modules)?;
         let mut named: HashMap<String, usize> = HashMap::new();
         for (number, object) in of("Lorentz") {
             let name = object.text("name")?.to_string();
@@ -356,7 +300,7 @@ impl UfoFolder {
                 Some(_) => return Err(object.fail("two Lorentz structures have this name")),
             }
         }
-        names.clear();
+        let mut names = HashSet::new();
         for (number, object) in of("Coupling") {
             // Poles of a counterterm are skipped.
             if matches!(
@@ -376,6 +320,54 @@ impl UfoFolder {
             self.vertices.push(vertex(object, modules, &places)?);
         }
         Ok(functions)
+    }
+
+    fn collect_parameters(&mut self, modules: &Modules, functions: &Functions) -> Fallible<()> {
+        let mut names = HashSet::new();
+        let mut entries: HashMap<(String, Vec<i32>), (String, f64)> = HashMap::new();
+        for (_, object) in objects(modules, "Parameter") {
+            let parameter = Parameter::from_object(object, functions)?;
+            if let ParameterValue::External(block, index, value) = &parameter.value {
+                let entry = (block.to_lowercase(), index.clone());
+                let own = (parameter.name.clone(), *value);
+                let (other, first) = entries.entry(entry).or_insert(own);
+                if first != value {
+                    let index: Vec<String> = index.iter().map(i32::to_string).collect();
+                    return Err(object.fail(format!(
+                        "it is {value} and {other} is {first}, but both are the entry {} of block {block} of the card; \
+                         give them one value, or another `lhacode`",
+                        index.join(" ")
+                    )));
+                }
+            }
+            if !names.insert(parameter.name.clone()) {
+                return Err(object.fail("two parameters have this name"));
+            }
+            self.parameters.push(parameter);
+        }
+        Ok(())
+    }
+
+    fn collect_orders(&mut self, modules: &Modules) -> Fallible<()> {
+        for (_, object) in objects(modules, "CouplingOrder") {
+            let name = object.text("name")?.to_string();
+            if self.orders.iter().any(|order| order.name == name) {
+                return Err(object.fail("two coupling orders have this name"));
+            }
+            let hierarchy = object.integer("hierarchy")?;
+            let perturbative = match object.get("perturbative_expansion") {
+                None => false,
+                Some(_) => object.integer("perturbative_expansion")? > 0,
+            };
+            let hierarchy = u32::try_from(hierarchy);
+            self.orders.push(CouplingOrder {
+                name,
+                expansion: object.integer("expansion_order")?,
+                perturbative,
+                hierarchy: hierarchy.map_err(|_| object.fail("`hierarchy` is negative"))?,
+            });
+        }
+        Ok(())
     }
 
     fn particle(
@@ -452,20 +444,50 @@ impl PythonValue {
     }
 }
 
+/// The objects of a class, with their numbers.
+fn objects<'a>(
+    modules: &'a Modules,
+    class: &'static str,
+) -> impl Iterator<Item = (usize, &'a Object)> {
+    let objects = modules.objects.iter().enumerate();
+    objects.filter(move |(_, object)| object.class == class)
+}
+
+/// The functions that a model defines.
+fn functions(modules: &Modules) -> Fallible<Functions> {
+    let mut functions = Functions::default();
+    for (name, arguments, formula) in &modules.functions {
+        let added = functions.add(name, arguments.clone(), formula);
+        added.map_err(|what| format!("function_library.py: {name}: {what}"))?;
+    }
+    for (_, object) in objects(modules, "Function") {
+        let name = object.text("name")?;
+        let arguments = match object.get("arguments") {
+            // `('z')` is not a tuple, but meant as one.
+            Some(PythonValue::Text(one)) => vec![one.to_string()],
+            _ => texts(object, "arguments")?,
+        };
+        let formula = object.text("expression")?;
+        let added = functions.add(&name, arguments, &formula);
+        added.map_err(|what| object.fail(what))?;
+    }
+    Ok(functions)
+}
+
 /// The number of a gauge in UFO's lists.
 fn number(gauge: Gauge) -> usize {
     usize::from(gauge == Gauge::Feynman)
 }
 
 /// The requested gauge or, as in MG5aMC, the only one that the model has.
-fn available(asked: Gauge, gauges: &[f64]) -> Fallible<Gauge> {
+fn available(requested: Gauge, gauges: &[f64]) -> Fallible<Gauge> {
     let has = |gauge: Gauge| gauges.contains(&(number(gauge) as f64));
-    let (other, name, is) = match asked {
+    let (other, name, is) = match requested {
         Gauge::Unitary => (Gauge::Feynman, "unitary", "Feynman"),
         Gauge::Feynman => (Gauge::Unitary, "Feynman", "unitary"),
     };
-    match (has(asked), has(other)) {
-        (true, _) => Ok(asked),
+    match (has(requested), has(other)) {
+        (true, _) => Ok(requested),
         (false, true) => {
             message::say_once(format!(
                 "the model has no vertices for the {name} gauge (gauge in its __init__.py); its processes are in the {is} \

@@ -43,8 +43,8 @@ fn outputs_are_what_is_generated() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The requested process and the largest relative difference, or an error.
-fn compared(output: &Path, models: &Path) -> Result<(String, f64), String> {
+/// The model and the processes that an output was generated with.
+fn requested(output: &Path) -> (String, String) {
     let card = std::fs::read_to_string(output.join("Cards/proc_card_mg5.dat")).unwrap();
     // Long lines are continued in the next one.
     let card = card.replace("\\\n", "");
@@ -69,6 +69,12 @@ fn compared(output: &Path, models: &Path) -> Result<(String, f64), String> {
             text.push('\n');
         }
     }
+    (name, text)
+}
+
+/// The requested process and the largest relative difference, or an error.
+fn compared(output: &Path, models: &Path) -> Result<(String, f64), String> {
+    let (name, text) = requested(output);
     let fail = |what: &dyn std::fmt::Display| {
         format!("{name}: {}: {what}", text.trim().replace('\n', "; "))
     };

@@ -276,30 +276,44 @@ fn cards_are_what_mg5amc_takes() {
     );
 }
 
+/// The square of the coupling of the Z' boson.
+const COUPLING: f64 = 0.0625;
+
+/// The width of a Z' boson of 500 GeV to quarks, by the formula of `decays.py`.
+fn to_quarks() -> f64 {
+    COUPLING * 500.0 * (1.0f64 - 0.16).sqrt() / (4.0 * std::f64::consts::PI)
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() < 1e-12
+}
+
+/// The width of the Z' boson.
+fn width(document: &Document) -> f64 {
+    let entry = document.card.iter().find(|entry| entry.name == "WZp");
+    entry.unwrap().value
+}
+
+/// Reads the model with a card of this mass of the Z' boson, which leaves its width to be computed.
+fn with_auto_width(path: &Path, mass: &str) -> Result<Document, String> {
+    let card = fs::read_to_string(path.join("restrict_equal.dat")).unwrap();
+    let auto = card.replace("9000004 1.", mass);
+    let auto = auto.replace("9000004 0.0", "9000004 Auto");
+    fs::write(path.join("restrict_auto.dat"), auto).unwrap();
+    read(path, &Restriction::By("auto".into())).map_err(|error| error.to_string())
+}
+
 /// Widths that a card leaves to be computed are sums of the partial widths in `decays.py`, or from vertices.
 #[test]
 fn widths_are_computed() {
     let (_folder, path) = copy();
     let card = fs::read_to_string(path.join("restrict_equal.dat")).unwrap();
-    let restricted = |mass: &str| {
-        let auto = card
-            .replace("9000004 1.", mass)
-            .replace("9000004 0.0", "9000004 Auto");
-        fs::write(path.join("restrict_auto.dat"), auto).unwrap();
-        read(&path, &Restriction::By("auto".into())).map_err(|error| error.to_string())
-    };
-    let width = |document: &Document| {
-        let entry = document.card.iter().find(|entry| entry.name == "WZp");
-        entry.unwrap().value
-    };
-    let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-12;
-    let coupling = 0.0625;
+    let restricted = |mass: &str| with_auto_width(&path, mass);
     let heavy = restricted("9000004 500.").unwrap();
-    let quarks = coupling * 500.0 * (1.0f64 - 0.16).sqrt() / (4.0 * std::f64::consts::PI);
-    assert!(near(width(&heavy), quarks + coupling * 500.0 * 1.5));
+    assert!(near(width(&heavy), to_quarks() + COUPLING * 500.0 * 1.5));
     // MX is MQ and MS is 0: closed decays do not count.
     let light = restricted("9000004 150.").unwrap();
-    assert!(near(width(&light), coupling * 150.0), "{}", width(&light));
+    assert!(near(width(&light), COUPLING * 150.0), "{}", width(&light));
     let rows = &light.decays["zp"];
     assert_eq!(rows.len(), 3);
     assert_eq!(rows[2], ["s s~", "gx**2*(MZp + 0)"].map(str::to_owned));
@@ -320,10 +334,10 @@ fn widths_are_computed() {
     let auto = card
         .replace("9000004 1.", "9000004 300.")
         .replace("9000004 0.0", "9000004 Auto");
-    let lighter = coupling * 300.0 * (1.0f64 - 4.0 / 9.0).sqrt() / (4.0 * std::f64::consts::PI);
+    let lighter = COUPLING * 300.0 * (1.0f64 - 4.0 / 9.0).sqrt() / (4.0 * std::f64::consts::PI);
     assert!(near(
         widths(&auto).unwrap(),
-        lighter + coupling * 300.0 * 1.5
+        lighter + COUPLING * 300.0 * 1.5
     ));
     assert_eq!(widths(&auto.replace("Auto", "7.5")), Ok(7.5));
     let error = widths(&auto.replace("Auto", "Auto@NLO")).unwrap_err();
@@ -350,10 +364,16 @@ fn widths_are_computed() {
     .unwrap();
     fs::write(path.join("paramcard_later.dat"), "DECAY 9000004 auto\n").unwrap();
     let later = read(&path, &Restriction::By("later".into())).unwrap();
-    assert!(near(width(&later), coupling * 150.0));
+    assert!(near(width(&later), COUPLING * 150.0));
     fs::remove_file(path.join("paramcard_auto.dat")).unwrap();
-    // If formulas are missing or cannot be read, the width follows from the vertices: zp > Q Q~ by an axial current.
-    let by_vertices = quarks * (1.0 - 0.16);
+}
+
+/// If formulas are missing or cannot be read, the width follows from the vertices: zp > Q Q~ by an axial current.
+#[test]
+fn widths_without_formulas() {
+    let (_folder, path) = copy();
+    let restricted = |mass: &str| with_auto_width(&path, mass);
+    let by_vertices = to_quarks() * (1.0 - 0.16);
     let file = path.join("decays.py");
     let decays = fs::read_to_string(&file).unwrap();
     let with = |from: &str, to: &str| {
@@ -393,6 +413,15 @@ fn widths_are_computed() {
     assert_eq!(width(&restricted("9000004 500.").unwrap()), 20.0);
     assert_eq!(width(&restricted("9000004 150.").unwrap()), 0.0);
     fs::write(&file, lorentz).unwrap();
+}
+
+/// There couplings depend on widths, so the model's own value is kept, unless it is a placeholder.
+#[test]
+fn widths_in_the_complex_mass_scheme() {
+    let (_folder, path) = copy();
+    fs::remove_file(path.join("decays.py")).unwrap();
+    let card = fs::read_to_string(path.join("restrict_equal.dat")).unwrap();
+    with_auto_width(&path, "9000004 150.").unwrap();
     let file = path.join("parameters.py");
     let text = fs::read_to_string(&file).unwrap();
     let with = |own: &str| {
@@ -405,8 +434,6 @@ fn widths_are_computed() {
         );
         document.map_err(|error| error.to_string())
     };
-    // In the complex-mass scheme, where couplings depend on widths, the model's own value is kept, unless it is a
-    // placeholder.
     assert_eq!(width(&with("0.5").unwrap()), 0.5);
     // A second card without the width leaves it open.
     let less: Vec<&str> = card
@@ -680,242 +707,58 @@ fn what_is_no_model_is_refused_with_its_place() {
         "couplings = {(0,0):C.GC_1})\n",
         "from .object_library import all_vertices, Vertex\n",
     );
-    for (file, from, to, says) in [
-        (
-            "vertices.py",
-            start,
-            "import os\nos.system('true')\n",
-            "vertices.py, line 2: `os.system(...)` is not read: no code",
-        ),
-        (
-            "vertices.py",
-            start,
-            "while True: pass\n",
-            "vertices.py, line 1: `while` is not read",
-        ),
-        (
-            "vertices.py",
-            start,
-            "V = [1 for x in y]\n",
-            "`for` is not read",
-        ),
-        (
-            "vertices.py",
-            start,
-            "class Vertex: pass\n",
-            "`class` is not read",
-        ),
-        (
-            "vertices.py",
-            start,
-            "x = lambda y: y\n",
-            "`lambda` is not read",
-        ),
-        (
-            "vertices.py",
-            start,
-            "x = open('f').read()\n",
-            "there is no `open`",
-        ),
-        (
-            "vertices.py",
-            end,
-            "couplings = {(0,0):C.GC_1}\n",
-            "`(` is not closed",
-        ),
-        (
-            "vertices.py",
-            end,
-            "couplings = {(0,0):C.GC_99})\n",
-            "vertices.py, line 7: couplings has no `GC_99`",
-        ),
-        (
-            "vertices.py",
-            end,
-            "couplings = {(0,1):C.GC_1})\n",
-            "V_1: `couplings` has the key (0, 1); one is (colour, Lorentz structure)",
-        ),
-        (
-            "vertices.py",
-            end,
-            "couplings = {(0,0):L.VVV1})\n",
-            "in the place of a Coupling",
-        ),
-        (
-            "vertices.py",
-            "[ P.q__tilde__, P.q, P.zp ]",
-            "[ P.q__tilde__, P.s, P.zp ]",
-            "odd number of fermions",
-        ),
-        (
-            "vertices.py",
-            "[ P.q__tilde__, P.x, P.s ]",
-            "[ P.q__tilde__, P.x, P.s__tilde__ ]",
-            "vertices.py, line 12: V_4: the vertex q~ x s~ does not conserve electric charge",
-        ),
-        (
-            "vertices.py",
-            "[ P.q__tilde__, P.q, P.zp ]",
-            "[ P.q, P.q__tilde__, P.zp ]",
-            "the vertex V_3 has Q in the place",
-        ),
-        (
-            "vertices.py",
-            "particles = [ P.g, P.g, P.g ]",
-            "particles = [ P.g, P.g ]",
-            "fewer than three particles",
-        ),
-        (
-            "couplings.py",
-            "name = 'GC_2'",
-            "name = 'GC_1'",
-            "Coupling GC_1: two couplings have this name",
-        ),
-        (
-            "couplings.py",
-            "'-G'",
-            "'-g5'",
-            "couplings.py, line 5: GC_1: there is no parameter `g5`",
-        ),
-        (
-            "couplings.py",
-            "'-G'",
-            "'-erf(G)'",
-            "GC_1: there is no function erf of 1 arguments",
-        ),
-        (
-            "couplings.py",
-            "'-G'",
-            "'-__import__(1)'",
-            "GC_1: there is no function __import__",
-        ),
-        (
-            "couplings.py",
-            "'-G'",
-            "'-(G'",
-            "Coupling GC_1: `-(G`, character 4",
-        ),
-        (
-            "couplings.py",
-            "'-G'",
-            "'G/(mix - mix)'",
-            "GC_1 = inf+0i, which is not a finite number",
-        ),
-        (
-            "couplings.py",
-            "{'NP':1}",
-            "{'NP':0.5}",
-            "powers are whole numbers below 1000",
-        ),
-        (
-            "couplings.py",
-            "{'NP':1}",
-            "{'NQ':1}",
-            "couplings.py, line 7: GC_3: there is no order NQ; coupling_orders.py has ",
-        ),
-        (
-            "parameters.py",
-            "'Mix**2'",
-            "'mix + 1'",
-            "parameters.py, line 35: mix: a parameter is defined by itself",
-        ),
-        (
-            "parameters.py",
-            "name = 'MX'",
-            "name = 'MQ'",
-            "Parameter MQ: two parameters have this name",
-        ),
-        (
-            "parameters.py",
-            "'XSECTOR', [ 2 ]",
-            "'xsector', [ 1 ]",
-            "Parameter gy: it is 0.25 and gx is 0.3, but both are the entry 1 of block xsector",
-        ),
-        (
-            "propagators.py",
-            "V = Propagator(",
-            "V2 = Propagator(name = 'V', numerator = '1')\nV = Propagator(",
-            "Propagator V: two propagators have this name",
-        ),
-        (
-            "parameters.py",
-            "lhacode = [ 3 ]",
-            "lhacode = [ 3.5 ]",
-            "not a list of whole numbers",
-        ),
-        (
-            "parameters.py",
-            "value = 100.",
-            "value = 1e999",
-            "`value` is not a finite number",
-        ),
-        (
-            "parameters.py",
-            "value = 100.",
-            "value = 1/0",
-            "line 16: a division by zero",
-        ),
-        (
-            "parameters.py",
-            "'2*cmath.sqrt(aS)*cmath.sqrt(cmath.pi)'",
-            "'2*cmath.sqrt(aS)'",
-            "is not the strong coupling",
-        ),
-        (
-            "particles.py",
-            "pdg_code = 9000003",
-            "pdg_code = 9000001",
-            "two particles have the PDG code 9000001",
-        ),
-        (
-            "particles.py",
-            "name = 'zp', antiname = 'zp'",
-            "name = 'x', antiname = 'x'",
-            "its name x is",
-        ),
-        (
-            "particles.py",
-            "spin = 3, color = 8",
-            "spin = 9, color = 8",
-            "spin = 9",
-        ),
-        (
-            "particles.py",
-            "mass = Param.MQ",
-            "mass = Param",
-            "Particle Q: `mass` is not a parameter",
-        ),
-        (
-            "particles.py",
-            "name = 'g'",
-            "name = 'a b'",
-            "which is not a word",
-        ),
-        (
-            "lorentz.py",
-            "'ProjP(4,1)*Identity(2,3)'",
-            "'Identity(4,1)*Identity(2,3) + ProjP(2,1)*ProjP(4,3)'",
-            "V_7: Lorentz structure FFFF2: it joins fermions in several ways",
-        ),
-        (
-            "lorentz.py",
-            "name = 'FFS2'",
-            "name = 'FFS1'",
-            "two Lorentz structures have this name",
-        ),
-        (
-            "function_library.py",
-            "return x/2.",
-            "x = 1\n    return x",
-            "`def half` is more than one formula",
-        ),
-        (
-            "__init__.py",
-            "gauge = [0, 1]",
-            "gauge = [2]",
-            "gauge = [2.0] has neither 0, the unitary gauge, nor 1",
-        ),
-    ] {
+    #[rustfmt::skip]
+    let cases = [
+        ("vertices.py", start, "import os\nos.system('true')\n",
+         "vertices.py, line 2: `os.system(...)` is not read: no code"),
+        ("vertices.py", start, "while True: pass\n", "vertices.py, line 1: `while` is not read"),
+        ("vertices.py", start, "V = [1 for x in y]\n", "`for` is not read"),
+        ("vertices.py", start, "class Vertex: pass\n", "`class` is not read"),
+        ("vertices.py", start, "x = lambda y: y\n", "`lambda` is not read"),
+        ("vertices.py", start, "x = open('f').read()\n", "there is no `open`"),
+        ("vertices.py", end, "couplings = {(0,0):C.GC_1}\n", "`(` is not closed"),
+        ("vertices.py", end, "couplings = {(0,0):C.GC_99})\n", "vertices.py, line 7: couplings has no `GC_99`"),
+        ("vertices.py", end, "couplings = {(0,1):C.GC_1})\n",
+         "V_1: `couplings` has the key (0, 1); one is (colour, Lorentz structure)"),
+        ("vertices.py", end, "couplings = {(0,0):L.VVV1})\n", "in the place of a Coupling"),
+        ("vertices.py", "[ P.q__tilde__, P.q, P.zp ]", "[ P.q__tilde__, P.s, P.zp ]", "odd number of fermions"),
+        ("vertices.py", "[ P.q__tilde__, P.x, P.s ]", "[ P.q__tilde__, P.x, P.s__tilde__ ]",
+         "vertices.py, line 12: V_4: the vertex q~ x s~ does not conserve electric charge"),
+        ("vertices.py", "[ P.q__tilde__, P.q, P.zp ]", "[ P.q, P.q__tilde__, P.zp ]",
+         "the vertex V_3 has Q in the place"),
+        ("vertices.py", "particles = [ P.g, P.g, P.g ]", "particles = [ P.g, P.g ]", "fewer than three particles"),
+        ("couplings.py", "name = 'GC_2'", "name = 'GC_1'", "Coupling GC_1: two couplings have this name"),
+        ("couplings.py", "'-G'", "'-g5'", "couplings.py, line 5: GC_1: there is no parameter `g5`"),
+        ("couplings.py", "'-G'", "'-erf(G)'", "GC_1: there is no function erf of 1 arguments"),
+        ("couplings.py", "'-G'", "'-__import__(1)'", "GC_1: there is no function __import__"),
+        ("couplings.py", "'-G'", "'-(G'", "Coupling GC_1: `-(G`, character 4"),
+        ("couplings.py", "'-G'", "'G/(mix - mix)'", "GC_1 = inf+0i, which is not a finite number"),
+        ("couplings.py", "{'NP':1}", "{'NP':0.5}", "powers are whole numbers below 1000"),
+        ("couplings.py", "{'NP':1}", "{'NQ':1}",
+         "couplings.py, line 7: GC_3: there is no order NQ; coupling_orders.py has "),
+        ("parameters.py", "'Mix**2'", "'mix + 1'", "parameters.py, line 35: mix: a parameter is defined by itself"),
+        ("parameters.py", "name = 'MX'", "name = 'MQ'", "Parameter MQ: two parameters have this name"),
+        ("parameters.py", "'XSECTOR', [ 2 ]", "'xsector', [ 1 ]",
+         "Parameter gy: it is 0.25 and gx is 0.3, but both are the entry 1 of block xsector"),
+        ("propagators.py", "V = Propagator(", "V2 = Propagator(name = 'V', numerator = '1')\nV = Propagator(",
+         "Propagator V: two propagators have this name"),
+        ("parameters.py", "lhacode = [ 3 ]", "lhacode = [ 3.5 ]", "not a list of whole numbers"),
+        ("parameters.py", "value = 100.", "value = 1e999", "`value` is not a finite number"),
+        ("parameters.py", "value = 100.", "value = 1/0", "line 16: a division by zero"),
+        ("parameters.py", "'2*cmath.sqrt(aS)*cmath.sqrt(cmath.pi)'", "'2*cmath.sqrt(aS)'",
+         "is not the strong coupling"),
+        ("particles.py", "pdg_code = 9000003", "pdg_code = 9000001", "two particles have the PDG code 9000001"),
+        ("particles.py", "name = 'zp', antiname = 'zp'", "name = 'x', antiname = 'x'", "its name x is"),
+        ("particles.py", "spin = 3, color = 8", "spin = 9, color = 8", "spin = 9"),
+        ("particles.py", "mass = Param.MQ", "mass = Param", "Particle Q: `mass` is not a parameter"),
+        ("particles.py", "name = 'g'", "name = 'a b'", "which is not a word"),
+        ("lorentz.py", "'ProjP(4,1)*Identity(2,3)'", "'Identity(4,1)*Identity(2,3) + ProjP(2,1)*ProjP(4,3)'",
+         "V_7: Lorentz structure FFFF2: it joins fermions in several ways"),
+        ("lorentz.py", "name = 'FFS2'", "name = 'FFS1'", "two Lorentz structures have this name"),
+        ("function_library.py", "return x/2.", "x = 1\n    return x", "`def half` is more than one formula"),
+        ("__init__.py", "gauge = [0, 1]", "gauge = [2]", "gauge = [2.0] has neither 0, the unitary gauge, nor 1"),
+    ];
+    for (file, from, to, says) in cases {
         let error = changed(file, from, to);
         assert!(error.contains(says), "{to}\n  says {error}\n  not  {says}");
     }
@@ -1102,38 +945,15 @@ fn counts_have_ends() {
     );
     assert!(error.contains("weight 2147483646"), "{error}");
     // Exponents out of range, and towers of powers.
-    for (file, from, to, says) in [
-        (
-            "vertices.py",
-            start,
-            "x = 10**(10**10)\nfrom .object_library import all_vertices, Vertex\n",
-            None,
-        ),
-        (
-            "couplings.py",
-            "'-G'",
-            "'G*10**(10**10)'",
-            Some("not a finite number"),
-        ),
-        (
-            "couplings.py",
-            "'-G'",
-            "'G*2**99999999999999999999'",
-            Some("not a finite number"),
-        ),
-        (
-            "parameters.py",
-            "'Mix**2'",
-            "'Mix**(-10**400)'",
-            Some("not a finite number"),
-        ),
-        (
-            "parameters.py",
-            "'Mix**2'",
-            "'Mix/(Mix - Mix)**2'",
-            Some("not a finite number"),
-        ),
-    ] {
+    #[rustfmt::skip]
+    let cases = [
+        ("vertices.py", start, "x = 10**(10**10)\nfrom .object_library import all_vertices, Vertex\n", None),
+        ("couplings.py", "'-G'", "'G*10**(10**10)'", Some("not a finite number")),
+        ("couplings.py", "'-G'", "'G*2**99999999999999999999'", Some("not a finite number")),
+        ("parameters.py", "'Mix**2'", "'Mix**(-10**400)'", Some("not a finite number")),
+        ("parameters.py", "'Mix**2'", "'Mix/(Mix - Mix)**2'", Some("not a finite number")),
+    ];
+    for (file, from, to, says) in cases {
         match says {
             Some(says) => {
                 let error = changed(file, from, to);
@@ -1324,36 +1144,17 @@ fn what_runs_in_another_way_is_refused_where_a_process_needs_it() {
     let one = |objects: &str, value: &str| {
         format!("R = Running(name = 'R', run_objects = [[{objects}]], value = '{value}')\n")
     };
-    for (running, why) in [
-        (
-            one("P.gx, P.gx, P.G", "1"),
-            "with one power of alpha_s is supported",
-        ),
-        (
-            one("P.gx, P.gx", "1"),
-            "with one power of alpha_s is supported",
-        ),
-        (
-            one("P.gx, P.gx, P.gx, P.aS", "1"),
-            "in proportion to one parameter is supported",
-        ),
-        (
-            one("P.gx, P.gx, P.aS", "MZp"),
-            "MZp is not a number: there is no parameter `MZp`",
-        ),
-        (
-            one("P.gx, P.MS, P.aS", "1"),
-            "parameters of other blocks of the card (mass, xsector)",
-        ),
-        (
-            one("P.gx, P.phase, P.aS", "1"),
-            "does not give the same `scale`",
-        ),
-        (
-            one("P.gx, P.size, P.aS", "1"),
-            "has no entry of the card for size, with which it mixes",
-        ),
-    ] {
+    #[rustfmt::skip]
+    let cases = [
+        (one("P.gx, P.gx, P.G", "1"), "with one power of alpha_s is supported"),
+        (one("P.gx, P.gx", "1"), "with one power of alpha_s is supported"),
+        (one("P.gx, P.gx, P.gx, P.aS", "1"), "in proportion to one parameter is supported"),
+        (one("P.gx, P.gx, P.aS", "MZp"), "MZp is not a number: there is no parameter `MZp`"),
+        (one("P.gx, P.MS, P.aS", "1"), "parameters of other blocks of the card (mass, xsector)"),
+        (one("P.gx, P.phase, P.aS", "1"), "does not give the same `scale`"),
+        (one("P.gx, P.size, P.aS", "1"), "has no entry of the card for size, with which it mixes"),
+    ];
+    for (running, why) in cases {
         let model = Model::from_document(read_running(&running).unwrap()).unwrap();
         let error = generate_with("q q~ > zp zp", &model)
             .unwrap_err()

@@ -129,11 +129,30 @@ impl Call {
             chosen_diagram: None,
             stream: 0,
         };
-        let legs = elements.legs();
-        let (mut read, mut written) = (Vec::new(), Vec::new());
-        let mut has_momenta = false;
         // SAFETY: guaranteed by the caller.
-        for (key, pointer) in unsafe { lists("input", inputs) }? {
+        let inputs = unsafe { lists("input", inputs) }?;
+        let read = call.read_inputs(inputs, elements)?;
+        // SAFETY: guaranteed by the caller.
+        let outputs = unsafe { lists("output", outputs) }?;
+        let written = call.read_outputs(outputs, elements, has_flows)?;
+        overlaps(&read, &written)?;
+        if !elements.on_gpu() {
+            for named in read.iter().chain(&written) {
+                check(NAME, &named.name, named.array)?;
+            }
+        }
+        Ok(call)
+    }
+
+    /// Notes the inputs, and returns their arrays.
+    fn read_inputs(
+        &mut self,
+        inputs: impl Iterator<Item = (c_int, *const c_void)>,
+        elements: &MatrixElements,
+    ) -> Answer<Vec<Named>> {
+        let part = self.part;
+        let (mut read, mut has_momenta) = (Vec::new(), false);
+        for (key, pointer) in inputs {
             let name = format!("input {key}");
             let doubles = match key {
                 UMAMI_IN_MOMENTA => {
@@ -141,40 +160,35 @@ impl Call {
                         continue;
                     }
                     let pointer = pointer.cast::<f64>();
+                    let access = (pointer, PointerAccess::Read);
                     note(
                         part,
                         name,
-                        (pointer, PointerAccess::Read),
-                        4 * legs,
+                        access,
+                        4 * elements.legs(),
                         has_momenta,
                         &mut read,
                     )?;
-                    (call.momenta, has_momenta) = (pointer, true);
+                    (self.momenta, has_momenta) = (pointer, true);
                     continue;
                 }
                 UMAMI_IN_FLAVOR_INDEX | UMAMI_IN_HELICITY_INDEX | UMAMI_IN_DIAGRAM_INDEX => {
                     let to = match key {
-                        UMAMI_IN_FLAVOR_INDEX => &mut call.flavor,
-                        UMAMI_IN_HELICITY_INDEX => &mut call.helicity,
-                        _ => &mut call.diagram,
+                        UMAMI_IN_FLAVOR_INDEX => &mut self.flavor,
+                        UMAMI_IN_HELICITY_INDEX => &mut self.helicity,
+                        _ => &mut self.diagram,
                     };
                     let pointer = pointer.cast::<i32>();
-                    note(
-                        part,
-                        name,
-                        (pointer, PointerAccess::Read),
-                        1,
-                        to.is_some(),
-                        &mut read,
-                    )?;
+                    let access = (pointer, PointerAccess::Read);
+                    note(part, name, access, 1, to.is_some(), &mut read)?;
                     *to = Some(pointer);
                     continue;
                 }
-                UMAMI_IN_ALPHA_S => &mut call.alpha_s,
-                UMAMI_IN_G_STRONG if !elements.on_gpu() => &mut call.g_s,
-                UMAMI_IN_RANDOM_COLOR => &mut call.random_color,
-                UMAMI_IN_RANDOM_HELICITY => &mut call.random_helicity,
-                UMAMI_IN_RANDOM_DIAGRAM => &mut call.random_diagram,
+                UMAMI_IN_ALPHA_S => &mut self.alpha_s,
+                UMAMI_IN_G_STRONG if !elements.on_gpu() => &mut self.g_s,
+                UMAMI_IN_RANDOM_COLOR => &mut self.random_color,
+                UMAMI_IN_RANDOM_HELICITY => &mut self.random_helicity,
+                UMAMI_IN_RANDOM_DIAGRAM => &mut self.random_diagram,
                 _ => {
                     return Err(Refusal::Status(
                         UMAMI_ERROR_UNSUPPORTED_INPUT,
@@ -183,14 +197,8 @@ impl Call {
                 }
             };
             let pointer = pointer.cast::<f64>();
-            note(
-                part,
-                name,
-                (pointer, PointerAccess::Read),
-                1,
-                doubles.is_some(),
-                &mut read,
-            )?;
+            let access = (pointer, PointerAccess::Read);
+            note(part, name, access, 1, doubles.is_some(), &mut read)?;
             *doubles = Some(pointer);
         }
         if !has_momenta {
@@ -199,9 +207,19 @@ impl Call {
                 crate::pointers::argument_error(NAME, "momenta (input 0) are missing"),
             ));
         }
-        let there = elements.outputs();
-        // SAFETY: guaranteed by the caller.
-        for (key, pointer) in unsafe { lists("output", outputs) }? {
+        Ok(read)
+    }
+
+    /// Notes the outputs, and returns their arrays.
+    fn read_outputs(
+        &mut self,
+        outputs: impl Iterator<Item = (c_int, *mut c_void)>,
+        elements: &MatrixElements,
+        has_flows: bool,
+    ) -> Answer<Vec<Named>> {
+        let (part, there) = (self.part, elements.outputs());
+        let mut written = Vec::new();
+        for (key, pointer) in outputs {
             let known = usize::try_from(key).ok().and_then(|key| there.get(key));
             if known != Some(&true) {
                 return Err(Refusal::Status(
@@ -211,7 +229,7 @@ impl Call {
             }
             if key == UMAMI_OUT_GPU_STREAM {
                 // The pointer is the stream.
-                call.stream = pointer as usize as u64;
+                self.stream = pointer as usize as u64;
                 continue;
             }
             if key == UMAMI_OUT_DIAGRAM_AMP2 && !elements.writes_amp2() {
@@ -223,52 +241,32 @@ impl Call {
             }
             let name = format!("output {key}");
             let place = match key {
-                UMAMI_OUT_MATRIX_ELEMENT => Ok((&mut call.matrix_element, 1)),
-                UMAMI_OUT_SQUARED_ORDERS => Ok((&mut call.squared_orders, elements.squared_orders)),
-                UMAMI_OUT_DIAGRAM_AMP2 => Ok((&mut call.amp2, elements.tables.diagrams.count)),
-                UMAMI_OUT_COLOR_INDEX => Err(&mut call.chosen_color),
-                UMAMI_OUT_HELICITY_INDEX => Err(&mut call.chosen_helicity),
+                UMAMI_OUT_MATRIX_ELEMENT => Ok((&mut self.matrix_element, 1)),
+                UMAMI_OUT_SQUARED_ORDERS => Ok((&mut self.squared_orders, elements.squared_orders)),
+                UMAMI_OUT_DIAGRAM_AMP2 => Ok((&mut self.amp2, elements.tables.diagrams.count)),
+                UMAMI_OUT_COLOR_INDEX => Err(&mut self.chosen_color),
+                UMAMI_OUT_HELICITY_INDEX => Err(&mut self.chosen_helicity),
                 _ => {
                     debug_assert_eq!(key, UMAMI_OUT_DIAGRAM_INDEX);
-                    Err(&mut call.chosen_diagram)
+                    Err(&mut self.chosen_diagram)
                 }
             };
             match place {
                 Ok((to, rows)) => {
                     let pointer = pointer.cast::<f64>();
-                    let twice = to.is_some();
-                    note(
-                        part,
-                        name,
-                        (pointer.cast_const(), PointerAccess::Write),
-                        rows,
-                        twice,
-                        &mut written,
-                    )?;
+                    let access = (pointer.cast_const(), PointerAccess::Write);
+                    note(part, name, access, rows, to.is_some(), &mut written)?;
                     *to = Some(pointer);
                 }
                 Err(to) => {
                     let pointer = pointer.cast::<i32>();
-                    let twice = to.is_some();
-                    note(
-                        part,
-                        name,
-                        (pointer.cast_const(), PointerAccess::Write),
-                        1,
-                        twice,
-                        &mut written,
-                    )?;
+                    let access = (pointer.cast_const(), PointerAccess::Write);
+                    note(part, name, access, 1, to.is_some(), &mut written)?;
                     *to = Some(pointer);
                 }
             }
         }
-        overlaps(&read, &written)?;
-        if !elements.on_gpu() {
-            for named in read.iter().chain(&written) {
-                check(NAME, &named.name, named.array)?;
-            }
-        }
-        Ok(call)
+        Ok(written)
     }
 
     /// Returns whether diagrams or colours are requested.

@@ -152,6 +152,7 @@ impl Instance {
     ///
     /// # Safety
     /// As for [`Instance::run`]; the events are among those of the call.
+    #[expect(clippy::too_many_lines, reason = "one call, array by array")]
     unsafe fn chunk(&mut self, call: &Call, order: usize, begin: usize, events: usize) -> Answer {
         let at = call.part.offset + begin;
         // SAFETY: guaranteed by the caller, here and below.

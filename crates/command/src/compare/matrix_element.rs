@@ -62,6 +62,21 @@ impl FortranComparison<'_> {
         Ok(())
     }
 
+    /// Returns the points to compare at: those of the file of events, or random ones.
+    fn points(&self, kinematics: &Kinematics) -> std::result::Result<Vec<Point>, String> {
+        let (count, seed) = (self.options.points as usize, self.options.seed);
+        let points = match (&self.options.events, &self.process) {
+            (Some(path), Ok(process)) => match eval::momenta(path, process, count) {
+                Ok(found) if found.is_empty() => {
+                    return Err(format!("{} has none of this process", path.display()));
+                }
+                found => found.map(|found| with_momenta(found, seed)),
+            },
+            _ => kinematics.points(count, seed),
+        };
+        points.map_err(|error| error.to_string())
+    }
+
     fn compare(
         &self,
         row: &mut ComparisonRow,
@@ -80,20 +95,9 @@ impl FortranComparison<'_> {
             let reason = "there is no pmass.inc that says the masses".to_owned();
             return Ok(Err(Verdict::NoEvents(reason)));
         };
-        let (count, seed) = (self.options.points as usize, self.options.seed);
-        let points = match (&self.options.events, &self.process) {
-            (Some(path), Ok(process)) => match eval::momenta(path, process, count) {
-                Ok(found) if found.is_empty() => {
-                    let reason = format!("{} has none of this process", path.display());
-                    return Ok(Err(Verdict::NoEvents(reason)));
-                }
-                found => found.map(|found| with_momenta(found, seed)),
-            },
-            _ => kinematics.points(count, seed),
-        };
-        let points = match points {
+        let points = match self.points(&kinematics) {
             Ok(points) => points,
-            Err(error) => return Ok(Err(Verdict::NoEvents(error.to_string()))),
+            Err(reason) => return Ok(Err(Verdict::NoEvents(reason))),
         };
         row.points = points.len();
         let limit = Duration::from_secs(self.options.limit);

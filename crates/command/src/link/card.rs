@@ -3,10 +3,11 @@
 //!
 //! In a plain output both are 1, and MadEvent requests one event at a time.
 
-use super::makefile::MARK;
 use mebridge::files::lines;
 use serde::{Deserialize, Serialize};
 
+/// Mark after our lines in other files.
+pub const MARK: &str = "# mebridge link";
 /// Number of events in a warp. MadEvent gives all of them the same configuration.
 const WARP: usize = 32;
 

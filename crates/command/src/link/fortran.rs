@@ -332,11 +332,7 @@ pub fn born(process: &Process, legs: &[u32]) -> String {
         flows = process.amplitudes.jamps(),
         configurations = legs.len(),
     );
-    line(&mut f, "DATA MEBLEGS/");
-    for (i, leg) in (1..).zip(legs) {
-        let end = if i == legs.len() { "/" } else { "," };
-        continue_statement(&mut f, &format!("{leg}{end}"));
-    }
+    legs_of_configurations(&mut f, legs);
     f.push_str(
         "      INTEGER*8 MEBH
       INTEGER MEBC
@@ -392,6 +388,15 @@ pub fn born(process: &Process, legs: &[u32]) -> String {
     f
 }
 
+/// Writes the leg of each configuration.
+fn legs_of_configurations(f: &mut String, legs: &[u32]) {
+    line(f, "DATA MEBLEGS/");
+    for (i, leg) in (1..).zip(legs) {
+        let end = if i == legs.len() { "/" } else { "," };
+        continue_statement(f, &format!("{leg}{end}"));
+    }
+}
+
 /// Returns `mebridge_matrix<name>.f` of colour link `name`, counted as `link` from 1: `SB_<name>_SPLITORDERS` with its
 /// arguments P and ANS. As the Fortran's own it is for the momenta of the last Born.
 pub fn link(name: &str, link: usize) -> String {
@@ -430,6 +435,7 @@ pub fn link(name: &str, link: usize) -> String {
 }
 
 /// Returns `mebridge_batch<i>.f`.
+#[expect(clippy::too_many_lines, reason = "a text of Fortran")]
 pub fn batch(element: &MatrixElement, process: &Process, around: Surroundings) -> Option<String> {
     let batch = element.batch.as_ref()?;
     let n = &element.number;

@@ -6,6 +6,7 @@ use super::fortran::Surroundings;
 use super::listing::files;
 use super::matrix_element::{is_ungrouped, latin};
 use super::root::{OutputRoot, wrong};
+use mebridge::process::Process;
 use mebridge::{Error, Result};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -282,6 +283,24 @@ impl OutputLayout {
         }
         Ok(stay)
     }
+}
+
+/// Checks that MadEvent has a variable for each parameter of the card.
+pub fn check_card(directory: &Path, process: &Process, known: &HashSet<String>) -> Result<()> {
+    let from_card = process.model.card.iter().filter(|p| !p.index.is_empty());
+    for parameter in from_card {
+        if !known.contains(&parameter.name) {
+            return Err(wrong(
+                directory,
+                format!(
+                    "the parameter {} ({} {:?} of the card) has no variable in Source/MODEL/input.inc and coupl.inc, so \
+                     an executable could not say what it runs with",
+                    parameter.name, parameter.block, parameter.index
+                ),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Folders that MadEvent's makefiles compile.

@@ -3,7 +3,7 @@
 use super::root::wrong;
 use mebridge::files::regular;
 use mebridge::{Error, Result};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,6 @@ const NEEDED: &[u8] = b"mebridge_expect_";
 
 /// Finds libmebridge.so: the named one, by option or else by MEBRIDGE_LIBRARY, or the one built or installed with this
 /// command.
-/// with this command.
 pub fn library(named: Option<&Path>) -> Result<PathBuf> {
     let variable = std::env::var_os("MEBRIDGE_LIBRARY").filter(|name| !name.is_empty());
     let variable = variable.as_deref().map(Path::new);
@@ -63,6 +62,16 @@ fn installed() -> Result<Vec<PathBuf>> {
     let prefix = folder.parent().unwrap_or(Path::new("/"));
     let machine = format!("lib/{}-linux-gnu", std::env::consts::ARCH);
     let mut found = vec![folder.to_owned()];
+    // Where cargo builds only a test of the command, the newest library is there.
+    let built = folder.join("deps");
+    let age = |place: &Path| {
+        fs::metadata(place.join("libmebridge.so"))
+            .and_then(|m| m.modified())
+            .ok()
+    };
+    if age(&built) > age(folder) {
+        found.insert(0, built);
+    }
     found.extend(["lib", "lib64", &machine].map(|name| prefix.join(name)));
     // If there are several Pythons, prefer one whose package has this version.
     let (same, others): (Vec<PathBuf>, Vec<PathBuf>) =

@@ -16,8 +16,6 @@ use std::path::Path;
 pub const NAME: &str = "mebridge.mk";
 /// The file that all makefiles of an output include.
 pub const HOOKED: &str = "Source/make_opts";
-/// Mark after our lines in other files.
-pub const MARK: &str = "# mebridge link";
 /// Our line in [`HOOKED`].
 const HOOK: &str = "-include mebridge.mk # mebridge link";
 /// The makefile that replaces the plugin's.
@@ -344,6 +342,7 @@ clean cleanall distclean:
 
 #[cfg(test)]
 mod tests {
+    use super::super::card::MARK;
     use super::*;
 
     #[test]

@@ -41,7 +41,7 @@ pub use layout::{CallerKind, OutputLayout, Subprocess};
 use library::is_compiled;
 pub use library::{EvaluatedBy, MAX_LIBRARY_BYTES, calls, library};
 pub use makefile::is_hooked;
-pub use record::LinkState;
+pub use record::{LinkRecord, LinkState};
 pub use settings::other_settings;
 pub use sources::changed;
 
@@ -51,8 +51,10 @@ use batch::BatchSizes;
 use journal::bytes;
 use matrix_element::{MatrixElement, latin};
 use mebridge::Result;
+use mebridge::import::DependencyRecord;
+use mebridge::process::Process;
 pub use nlo::NloElements;
-use record::{Change, EditKind, LinkRecord, kept_name};
+use record::{Change, EditKind, kept_name};
 use root::wrong;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -200,52 +202,7 @@ impl Options {
             }
         }
         work.aside = aside;
-        let mut changes: Vec<Change> = before.map_or(Vec::new(), |r| r.changes.clone());
-        let mut add = |change: Change| {
-            if !changes.iter().any(|known| known.path() == change.path()) {
-                changes.push(change);
-            }
-        };
-        for path in &work.aside {
-            add(Change::Aside {
-                path: path.clone(),
-                kept: kept_name(path),
-            });
-        }
-        for made in &work.made {
-            add(Change::Make {
-                path: made.path.clone(),
-            });
-        }
-        if journal.root().kind(library::FOLDER)?.is_none() {
-            add(Change::MakeFolder {
-                path: library::FOLDER.into(),
-            });
-        }
-        for path in library::NAMES {
-            add(Change::Make { path: path.into() });
-        }
-        for edited in &work.edited {
-            let mut known = changes.iter_mut();
-            match known.find(|known| known.path() == edited.path) {
-                Some(change) => {
-                    if let Change::Edit { how, .. } = &*change
-                        && *how != edited.how
-                    {
-                        // With other sizes than before: each record is undone using its own sizes.
-                        journal.undo(change)?;
-                    }
-                    if let Change::Edit { how, .. } = change {
-                        *how = edited.how;
-                    }
-                }
-                None => changes.push(Change::Edit {
-                    path: edited.path.clone(),
-                    kept: kept_name(&edited.path),
-                    how: edited.how,
-                }),
-            }
-        }
+        let changes = changes(journal, before, &work)?;
         let mut record = LinkRecord {
             mebridge: env!("CARGO_PKG_VERSION").into(),
             state: LinkState::Linking,
@@ -342,40 +299,14 @@ impl Options {
                 format!("in the place of the plugin's libraries, batches of {events} events")
             }
             CallerKind::Plain | CallerKind::Nlo => {
-                no_overridden_routine(&subprocess.path)?;
-                let around = layout.surroundings()?;
-                let known = layout.variables()?;
-                for (element, process) in elements.iter().zip(&processes) {
-                    let n = &element.number;
-                    check_card(&subprocess.path, process, &known)?;
-                    made(&format!("mebridge_matrix{n}.process"), process.to_bytes()?);
-                    let mut fortran = |kind: &str, text: String| {
-                        made(&format!("mebridge_{kind}.f"), text.into_bytes());
-                    };
-                    fortran(
-                        &format!("handle{n}"),
-                        fortran::handle(fortran::Handle::of(element, around), process, around),
-                    );
-                    fortran(
-                        &format!("matrix{n}"),
-                        fortran::matrix(element, around, false),
-                    );
-                    fortran(
-                        &format!("matrix{n}_all"),
-                        fortran::matrix(element, around, true),
-                    );
-                    if let Some(text) = fortran::batch(element, process, around) {
-                        fortran(&format!("batch{n}"), text);
-                    }
-                }
-                let numbers: Vec<&str> = elements.iter().map(|e| e.number.as_str()).collect();
-                let list = sources::list(&subprocess.path, &looks, &elements)?;
-                made(sources::LIST, list.into_bytes());
-                made(sources::SCRIPT, sources::COMPARE.into());
-                made("mebridge_process.s", fortran::processes(&numbers).into());
-                made("mebridge_nhel.awk", makefile::NHEL.into());
-                let text = makefile::fortran_makefile(&elements, library.parent(), layout.vector);
-                made(makefile::NAME, text.into_bytes());
+                plain_files(
+                    layout,
+                    subprocess,
+                    (&elements, &processes),
+                    &looks,
+                    library,
+                    &mut made,
+                )?;
                 match events > 1 && elements.iter().all(|e| e.batch.is_some()) {
                     true => format!("batches of {events} events"),
                     false => "one event a call".into(),
@@ -614,26 +545,101 @@ fn warn_of_objects(stay: &[PathBuf]) {
     ));
 }
 
-/// Checks that MadEvent has a variable for each parameter of the card.
-fn check_card(
-    directory: &Path,
-    process: &mebridge::process::Process,
-    known: &std::collections::HashSet<String>,
+/// Makes the files with which the executables of a P directory of MadEvent call the library.
+fn plain_files(
+    layout: &OutputLayout,
+    subprocess: &Subprocess,
+    (elements, processes): (&[MatrixElement], &[Process]),
+    looks: &[DependencyRecord],
+    library: &Path,
+    made: &mut dyn FnMut(&str, Vec<u8>),
 ) -> Result<()> {
-    let from_card = process.model.card.iter().filter(|p| !p.index.is_empty());
-    for parameter in from_card {
-        if !known.contains(&parameter.name) {
-            return Err(wrong(
-                directory,
-                format!(
-                    "the parameter {} ({} {:?} of the card) has no variable in Source/MODEL/input.inc and coupl.inc, so \
-                     an executable could not say what it runs with",
-                    parameter.name, parameter.block, parameter.index
-                ),
-            ));
+    no_overridden_routine(&subprocess.path)?;
+    let around = layout.surroundings()?;
+    let known = layout.variables()?;
+    for (element, process) in elements.iter().zip(processes) {
+        let n = &element.number;
+        layout::check_card(&subprocess.path, process, &known)?;
+        made(&format!("mebridge_matrix{n}.process"), process.to_bytes()?);
+        let mut fortran = |kind: &str, text: String| {
+            made(&format!("mebridge_{kind}.f"), text.into_bytes());
+        };
+        fortran(
+            &format!("handle{n}"),
+            fortran::handle(fortran::Handle::of(element, around), process, around),
+        );
+        fortran(
+            &format!("matrix{n}"),
+            fortran::matrix(element, around, false),
+        );
+        fortran(
+            &format!("matrix{n}_all"),
+            fortran::matrix(element, around, true),
+        );
+        if let Some(text) = fortran::batch(element, process, around) {
+            fortran(&format!("batch{n}"), text);
         }
     }
+    let numbers: Vec<&str> = elements.iter().map(|e| e.number.as_str()).collect();
+    let list = sources::list(&subprocess.path, looks, elements)?;
+    made(sources::LIST, list.into_bytes());
+    made(sources::SCRIPT, sources::COMPARE.into());
+    made("mebridge_process.s", fortran::processes(&numbers).into());
+    made("mebridge_nhel.awk", makefile::NHEL.into());
+    let text = makefile::fortran_makefile(elements, library.parent(), layout.vector);
+    made(makefile::NAME, text.into_bytes());
     Ok(())
+}
+
+/// Returns all changes that a link makes, with those of an earlier one.
+fn changes(journal: &Journal, before: Option<&LinkRecord>, work: &Work) -> Result<Vec<Change>> {
+    let mut changes: Vec<Change> = before.map_or(Vec::new(), |r| r.changes.clone());
+    let mut add = |change: Change| {
+        if !changes.iter().any(|known| known.path() == change.path()) {
+            changes.push(change);
+        }
+    };
+    for path in &work.aside {
+        add(Change::Aside {
+            path: path.clone(),
+            kept: kept_name(path),
+        });
+    }
+    for made in &work.made {
+        add(Change::Make {
+            path: made.path.clone(),
+        });
+    }
+    if journal.root().kind(library::FOLDER)?.is_none() {
+        add(Change::MakeFolder {
+            path: library::FOLDER.into(),
+        });
+    }
+    for path in library::NAMES {
+        add(Change::Make { path: path.into() });
+    }
+    for edited in &work.edited {
+        let mut known = changes.iter_mut();
+        match known.find(|known| known.path() == edited.path) {
+            Some(change) => {
+                if let Change::Edit { how, .. } = &*change
+                    && *how != edited.how
+                {
+                    // With other sizes than before: each record is undone using its own sizes.
+                    journal.undo(change)?;
+                }
+                if let Change::Edit { how, .. } = change {
+                    *how = edited.how;
+                }
+            }
+            None => changes.push(Change::Edit {
+                path: edited.path.clone(),
+                kept: kept_name(&edited.path),
+                how: edited.how,
+            }),
+        }
+    }
+    Ok(changes)
 }
 
 /// Undoes an interrupted call, and returns the record of a completed link.

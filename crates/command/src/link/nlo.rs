@@ -5,10 +5,10 @@
 //! `SBORN_HEL` begins. `SBORN` makes AMP_SPLIT and AMP_SPLIT_CNT of it. Colour links are made of the same amplitudes, and
 //! real emissions come from the library as a whole. Matrix elements that it cannot evaluate stay the Fortran's.
 
-use super::layout::OutputLayout;
+use super::fortran;
+use super::layout::{OutputLayout, check_card};
 use super::matrix_element::{Signature, latin, signature};
 use super::root::wrong;
-use super::{check_card, fortran};
 use mebridge::born::to_bytes;
 use mebridge::import::{DependencyRecord, ImportedElement, import_elements};
 use mebridge::process::Process;

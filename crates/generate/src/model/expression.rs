@@ -597,33 +597,17 @@ mod tests {
     #[test]
     fn sums_are_read_term_by_term() {
         let expr = |text: &str| parse(text).unwrap();
-        for (text, terms) in [
+        #[rustfmt::skip]
+        let cases = [
             ("a", &[(false, "a")][..]),
-            (
-                "-a*b - c/2 + d",
-                &[(false, "-a*b"), (true, "c/2"), (false, "d")],
-            ),
-            (
-                "a - (b - (c + d)) + (e)",
-                &[
-                    (false, "a"),
-                    (true, "b"),
-                    (false, "c"),
-                    (false, "d"),
-                    (false, "e"),
-                ],
-            ),
-            (
-                "(a + b)*c - (a - b)**2",
-                &[(false, "(a + b)*c"), (true, "(a - b)**2")],
-            ),
-            (
-                "(a + b)/2. + (c).real",
-                &[(false, "(a + b)/2"), (false, "(c).real")],
-            ),
+            ("-a*b - c/2 + d", &[(false, "-a*b"), (true, "c/2"), (false, "d")]),
+            ("a - (b - (c + d)) + (e)", &[(false, "a"), (true, "b"), (false, "c"), (false, "d"), (false, "e")]),
+            ("(a + b)*c - (a - b)**2", &[(false, "(a + b)*c"), (true, "(a - b)**2")]),
+            ("(a + b)/2. + (c).real", &[(false, "(a + b)/2"), (false, "(c).real")]),
             ("a + b if c else d", &[(false, "a + b if c else d")]),
             ("a + b == c", &[(false, "a + b == c")]),
-        ] {
+        ];
+        for (text, terms) in cases {
             let terms: Vec<_> = terms
                 .iter()
                 .map(|&(minus, term)| (minus, expr(term)))

@@ -6,7 +6,7 @@ use super::lorentz::Structure;
 use super::parameters::constant_value;
 use super::running::Running;
 use super::{
-    CardEntry, ColorTerm, Gauge, Lorentz, Model, Particle, ParticleId, Propagator, Vertex,
+    CardEntry, ColorTerm, Decay, Gauge, Lorentz, Model, Particle, ParticleId, Propagator, Vertex,
 };
 use mebridge_process::running::Mixing;
 use mebridge_support::sorted::SortedMap;
@@ -284,28 +284,8 @@ impl Document {
             })
         });
         let propagators = propagators.collect::<Fallible<_>>()?;
-        let list = |names: &String| -> Fallible<Vec<ParticleId>> {
-            names
-                .split_whitespace()
-                .map(|name| match by_name.get(name) {
-                    Some(&particle) => Ok(particle),
-                    None => Err(format!("there is no particle `{name}`")),
-                })
-                .collect()
-        };
-        let mut decays = SortedMap::new();
-        for (name, rows) in &self.decays {
-            let within = |what: String| format!("decays of {name}: {what}");
-            let Some(&mother) = by_name.get(name) else {
-                return Err(format!("decays: there is no particle `{name}`"));
-            };
-            let rows = rows.iter().map(|[particles, width]| {
-                let width = expression(width).map_err(|what| format!("{particles}: {what}"))?;
-                Ok((list(particles)?, width))
-            });
-            let rows = rows.collect::<Fallible<Vec<_>>>().map_err(within)?;
-            decays.insert(mother, rows);
-        }
+        let list = |names: &String| listed(names, &by_name);
+        let decays = self.decays(&by_name)?;
         let mut labels = SortedMap::new();
         for (label, names) in &self.labels {
             if by_name.contains_key(label) {
@@ -334,6 +314,7 @@ impl Document {
                     .for_each(|term| join(term, &mut lorentz, |name| couplings.get(name).cloned()));
             }
         }
+        self.check_orders()?;
         let mut card = self.card;
         for entry in &mut card {
             entry.block.make_ascii_lowercase();
@@ -342,26 +323,6 @@ impl Document {
             && !card.iter().any(|entry| entry.name == *name)
         {
             return Err(format!("alpha_s = {name} is not in the card"));
-        }
-        let unknown = |order: &&String| !self.orders.contains_key(*order);
-        if let Some(order) = self.expansion.keys().find(unknown) {
-            return Err(format!("expansion: there is no order `{order}`"));
-        }
-        if let Some((order, n)) = self.orders.iter().find(|(_, n)| **n > MAX_WEIGHT) {
-            return Err(format!(
-                "order {order} has the weight {n}; it can be {MAX_WEIGHT} at most"
-            ));
-        }
-        for (name, row) in &self.couplings {
-            if let Some((order, n)) = row
-                .orders
-                .iter()
-                .find(|(_, n)| n.unsigned_abs() > MAX_WEIGHT)
-            {
-                return Err(format!(
-                    "coupling {name}: {order} = {n}; it can be {MAX_WEIGHT} at most"
-                ));
-            }
         }
         let expansion = self.orders.keys().map(|o| self.expansion.get(o).copied());
         Ok(Model {
@@ -389,6 +350,60 @@ impl Document {
             by_name,
         })
     }
+
+    /// The decays of each particle, with formulas for their widths.
+    fn decays(
+        &self,
+        by_name: &HashMap<String, ParticleId>,
+    ) -> Fallible<SortedMap<ParticleId, Vec<Decay>>> {
+        let mut decays = SortedMap::new();
+        for (name, rows) in &self.decays {
+            let within = |what: String| format!("decays of {name}: {what}");
+            let Some(&mother) = by_name.get(name) else {
+                return Err(format!("decays: there is no particle `{name}`"));
+            };
+            let rows = rows.iter().map(|[particles, width]| {
+                let width = expression(width).map_err(|what| format!("{particles}: {what}"))?;
+                Ok((listed(particles, by_name)?, width))
+            });
+            let rows = rows.collect::<Fallible<Vec<_>>>().map_err(within)?;
+            decays.insert(mother, rows);
+        }
+        Ok(decays)
+    }
+
+    /// Checks that all orders are known and none is too high.
+    fn check_orders(&self) -> Fallible<()> {
+        let unknown = |order: &&String| !self.orders.contains_key(*order);
+        if let Some(order) = self.expansion.keys().find(unknown) {
+            return Err(format!("expansion: there is no order `{order}`"));
+        }
+        if let Some((order, n)) = self.orders.iter().find(|(_, n)| **n > MAX_WEIGHT) {
+            return Err(format!(
+                "order {order} has the weight {n}; it can be {MAX_WEIGHT} at most"
+            ));
+        }
+        for (name, row) in &self.couplings {
+            let mut orders = row.orders.iter();
+            if let Some((order, n)) = orders.find(|(_, n)| n.unsigned_abs() > MAX_WEIGHT) {
+                return Err(format!(
+                    "coupling {name}: {order} = {n}; it can be {MAX_WEIGHT} at most"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the particles of a list of names.
+fn listed(names: &str, by_name: &HashMap<String, ParticleId>) -> Fallible<Vec<ParticleId>> {
+    let particles = names
+        .split_whitespace()
+        .map(|name| match by_name.get(name) {
+            Some(&particle) => Ok(particle),
+            None => Err(format!("there is no particle `{name}`")),
+        });
+    particles.collect()
 }
 
 /// Formats the text of a file for [`Document::parse`].

@@ -10,7 +10,6 @@
 //! | `expression` | the grammar of all formulas |
 //! | `parameters` | formulas of parameters and couplings as arithmetic |
 //! | `lorentz` | Lorentz structures as sums of products of tensors |
-//! | `widths` | widths as sums of partial widths |
 //! | [`dependent`] | masses and widths without an entry in the card |
 //! | `running` | parameters that run with alpha_s |
 //! | `tensor`, `routine` | a routine for any leg of a Lorentz structure, derived from it |
@@ -27,9 +26,9 @@ mod routine;
 pub mod running;
 mod tensor;
 mod value;
-mod widths;
 mod work;
 
+pub(crate) use parameters::needed;
 pub use parameters::{Parameters, constant_value, program};
 pub use routine::{PropagatorPart, RoutineForm, derive};
 

@@ -556,6 +556,10 @@ impl Derivation<'_> {
     }
 
     /// The wavefunction of a leg: the two numbers of its momentum and its components.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "a case for each kind of wavefunction"
+    )]
     fn wavefunction(
         &mut self,
         leg: usize,

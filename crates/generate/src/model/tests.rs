@@ -395,47 +395,25 @@ fn refused(from: &str, to: &str) -> String {
 
 #[test]
 fn a_model_that_cannot_be_is_refused() {
-    for (from, to, says) in [
+    #[rustfmt::skip]
+    let cases = [
         ("alpha_s = \"aS\"", "alpha_s = \"aT\"", "not in the card"),
         ("format = 1", "format = 9", "format = 9"),
         ("spin = 2", "spin = 6", "particle d: spin = 6"),
         ("color = 8", "color = 7", "particle g: color = 7"),
         ("color = 8", "colour = 8", "colour"),
         ("QED = 2\n", "QED = 1001\n", "order QED has the weight 1001"),
-        (
-            "orders = { QCD = 1 }",
-            "orders = { QCD = 4294967295 }",
-            "QCD = 4294967295",
-        ),
-        (
-            "electric = -1",
-            "electric = -2147483648",
-            "particle d: electric = -2147483648",
-        ),
-        (
-            "particles = \"u~ d w+\"",
-            "particles = \"u~ d w-\"",
-            "electric charge is not conserved",
-        ),
-        (
-            "particles = \"u~ d w+\"",
-            "particles = \"u~ q w+\"",
-            "no particle `q`",
-        ),
-        (
-            "\"FFV1\", \"GC_11\"",
-            "\"FFV9\", \"GC_11\"",
-            "no Lorentz structure `FFV9`",
-        ),
-        (
-            "\"FFV1\", \"GC_11\"",
-            "\"FFV1\", \"GC_0\"",
-            "no coupling `GC_0`",
-        ),
+        ("orders = { QCD = 1 }", "orders = { QCD = 4294967295 }", "QCD = 4294967295"),
+        ("electric = -1", "electric = -2147483648", "particle d: electric = -2147483648"),
+        ("particles = \"u~ d w+\"", "particles = \"u~ d w-\"", "electric charge is not conserved"),
+        ("particles = \"u~ d w+\"", "particles = \"u~ q w+\"", "no particle `q`"),
+        ("\"FFV1\", \"GC_11\"", "\"FFV9\", \"GC_11\"", "no Lorentz structure `FFV9`"),
+        ("\"FFV1\", \"GC_11\"", "\"FFV1\", \"GC_0\"", "no coupling `GC_0`"),
         ("value = \"-G\"", "value = \"-g5\"", "no parameter `g5`"),
         ("value = \"-G\"", "value = \"erf(G)\"", "no function erf"),
         ("aEW = \"1/aEWM1\"", "aEW = \"1/ee\"", "defined by itself"),
-    ] {
+    ];
+    for (from, to, says) in cases {
         let error = refused(from, to);
         assert!(error.contains(says), "{error}");
     }
@@ -444,39 +422,17 @@ fn a_model_that_cannot_be_is_refused() {
 /// Unsupported features are not errors of the model, but of the processes that need them.
 #[test]
 fn what_cannot_be_generated_is_refused_with_the_process() {
-    for (from, to, process, says) in [
-        (
-            "spin = 3\ncolor = 8",
-            "spin = 5\ncolor = 8",
-            "g g > g g",
-            "index 3 does not fit",
-        ),
-        (
-            "spin = 3\ncolor = 8",
-            "spin = 3\ncolor = 6\nantiname = \"g~\"",
-            "u u~ > g g g",
-            "leg 3 has colour 6 and not 8",
-        ),
-        (
-            "particles = \"u~ d w+\"",
-            "particles = \"d u~ w+\"",
-            "u d~ > w+ g",
-            "first must be the antiparticle",
-        ),
-        (
-            "\"FFV1\", \"GC_11\"",
-            "\"VVV1\", \"GC_11\"",
-            "d d~ > g g",
-            "index 1 does not fit",
-        ),
-        (
-            "Gamma(3,2,1)",
-            "Gamma(3,2)",
-            "d d~ > g g",
-            "Gamma has 2 indices",
-        ),
+    #[rustfmt::skip]
+    let cases = [
+        ("spin = 3\ncolor = 8", "spin = 5\ncolor = 8", "g g > g g", "index 3 does not fit"),
+        ("spin = 3\ncolor = 8", "spin = 3\ncolor = 6\nantiname = \"g~\"", "u u~ > g g g",
+         "leg 3 has colour 6 and not 8"),
+        ("particles = \"u~ d w+\"", "particles = \"d u~ w+\"", "u d~ > w+ g", "first must be the antiparticle"),
+        ("\"FFV1\", \"GC_11\"", "\"VVV1\", \"GC_11\"", "d d~ > g g", "index 1 does not fit"),
+        ("Gamma(3,2,1)", "Gamma(3,2)", "d d~ > g g", "Gamma has 2 indices"),
         ("Gamma(3,2,1)", "Gamma(3,2,1", "d d~ > g g", "was expected"),
-    ] {
+    ];
+    for (from, to, process, says) in cases {
         assert!(STANDARD.contains(from), "{from}");
         let text = STANDARD.replacen(from, to, 1);
         let model = Model::parse(&text, Path::new("my.toml")).unwrap();

@@ -264,6 +264,22 @@ fn variants<'a>(generator: Generator<'a>) -> Vec<Generator<'a>> {
 /// Whether there are channels, and whether configurations are arbitrary instead of those of the channels.
 const CALLS: [(bool, bool); 3] = [(false, false), (true, false), (true, true)];
 
+/// The couplings that are not polynomials in G: real and imaginary parts for all events.
+fn formula_couplings(tables: &LevelSchedule, binding: &Binding, g_s: &[f64]) -> Vec<f64> {
+    let mut formula_couplings = Vec::new();
+    for &(i, _) in &tables.formula_couplings {
+        let mut values = Vec::new();
+        let at = g_s.iter().map(|&g| {
+            binding.evaluate(g, &mut values);
+            values[i as usize]
+        });
+        let at: Vec<_> = at.collect();
+        formula_couplings.extend(at.iter().map(|z| z.re));
+        formula_couplings.extend(at.iter().map(|z| z.im));
+    }
+    formula_couplings
+}
+
 /// Tests with and without channels, and with the channels' or arbitrary configurations.
 fn check(process: &Process, channels: bool, any_config: bool) {
     let Some(gpu) = Emulator::new(check_where_named) else {
@@ -315,17 +331,7 @@ fn check(process: &Process, channels: bool, any_config: bool) {
             continue;
         }
         let tables = LevelSchedule::new(plan, &binding).expect("tables");
-        let mut formula_couplings = Vec::new();
-        for &(i, _) in &tables.formula_couplings {
-            let mut values = Vec::new();
-            let at = sample.g_s.iter().map(|&g| {
-                binding.evaluate(g, &mut values);
-                values[i as usize]
-            });
-            let at: Vec<_> = at.collect();
-            formula_couplings.extend(at.iter().map(|z| z.re));
-            formula_couplings.extend(at.iter().map(|z| z.im));
-        }
+        let formula_couplings = formula_couplings(&tables, &binding, &sample.g_s);
         let generator = Generator {
             tables: &tables,
             general: &plan.operations().general,

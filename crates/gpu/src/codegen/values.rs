@@ -169,6 +169,7 @@ impl Generator<'_> {
     }
 
     /// Converts an operation whose operands are addresses in the memory of events.
+    #[expect(clippy::too_many_lines, reason = "a case for each kind of operation")]
     fn event_operation(&self, graph: &mut ValueGraph, operation: &Operation) -> Option<()> {
         let op = operation.operands;
         let (&result, rest) = op.split_last()?;
@@ -397,34 +398,7 @@ impl Generator<'_> {
                 }
                 graph.finish(mode, value(tail)?, sum, value(last))
             }
-            Opcode::SumVvv1 => {
-                let mode = count(0)? as u32;
-                let (threes, plus, minus) = (count(1)?, count(2)?, count(3)?);
-                let four = 4 + 4 * threes;
-                let tail = four + 3 * (plus + minus);
-                let three = (0..threes).map(|i| values(4 + 4 * i, 8 + 4 * i));
-                let three = three.collect::<Option<Vec<_>>>()?;
-                let terms = |from: usize, n: usize| {
-                    (0..n)
-                        .map(|i| values(from + 3 * i, from + 3 * i + 3))
-                        .collect::<Option<Vec<_>>>()
-                };
-                let (added, subtracted) = (terms(four, plus)?, terms(four + 3 * plus, minus)?);
-                let mut result = None;
-                if plus + minus > 0 {
-                    let sum = graph.terms(Type::Four, "term_gluons", &added, &subtracted);
-                    result = Some(graph.scaled(Type::Four, value(tail + 1)?, sum, None));
-                }
-                if threes > 0 {
-                    let sum = graph.terms(Type::Four, "term_Vvv1", &three, &[]);
-                    result = Some(graph.scaled(Type::Four, value(tail)?, sum, result));
-                }
-                let result = result.unwrap_or_else(|| graph.zero(Type::Four));
-                Some(match mode & Mode::ADD {
-                    0 => result,
-                    _ => graph.call(Type::Four, "add_four", &[result, value(last)?]),
-                })
-            }
+            Opcode::SumVvv1 => sum_of_gluons(graph, operands),
             Opcode::SumVvvvDiff1 => {
                 let mode = count(0)? as u32;
                 let terms = count(1)?;
@@ -585,4 +559,41 @@ fn has_no_width(graph: &ValueGraph, propagator: Id) -> bool {
         }
         _ => false,
     }
+}
+
+/// The vectors from vertices of three and of four gluons.
+fn sum_of_gluons(graph: &mut ValueGraph, operands: &[ValueOperand]) -> Option<Id> {
+    let value = |i: usize| operands.get(i)?.value();
+    let count = |i: usize| operands.get(i)?.number();
+    let values = |from: usize, to: usize| (from..to).map(value).collect::<Option<Vec<Id>>>();
+    let mode = count(0)? as u32;
+    let (threes, plus, minus) = (count(1)?, count(2)?, count(3)?);
+    let four = 4 + 4 * threes;
+    let tail = four + 3 * (plus + minus);
+    let three = (0..threes).map(|i| values(4 + 4 * i, 8 + 4 * i));
+    let three = three.collect::<Option<Vec<_>>>()?;
+    let terms = |from: usize, n: usize| {
+        (0..n)
+            .map(|i| values(from + 3 * i, from + 3 * i + 3))
+            .collect::<Option<Vec<_>>>()
+    };
+    let (added, subtracted) = (terms(four, plus)?, terms(four + 3 * plus, minus)?);
+    let mut result = None;
+    if plus + minus > 0 {
+        let sum = graph.terms(Type::Four, "term_gluons", &added, &subtracted);
+        result = Some(graph.scaled(Type::Four, value(tail + 1)?, sum, None));
+    }
+    if threes > 0 {
+        let sum = graph.terms(Type::Four, "term_Vvv1", &three, &[]);
+        result = Some(graph.scaled(Type::Four, value(tail)?, sum, result));
+    }
+    let result = result.unwrap_or_else(|| graph.zero(Type::Four));
+    Some(match mode & Mode::ADD {
+        0 => result,
+        _ => graph.call(
+            Type::Four,
+            "add_four",
+            &[result, value(operands.len().checked_sub(1)?)?],
+        ),
+    })
 }

@@ -4,7 +4,7 @@ use super::kernel_spec::GeneratedPart;
 use super::slot::{Arrays, Slot};
 use super::thread_blocks::{BlockSizes, LaunchClass};
 use super::{Engine, Phase};
-use crate::driver::{Event, Stream, bytes, bytes_mut};
+use crate::driver::{Event, Function, Stream, bytes, bytes_mut};
 use mebridge_backend::BadMomentum;
 use mebridge_backend::inputs::{Inputs, Outputs};
 use mebridge_support::error::Result;
@@ -158,18 +158,10 @@ impl Engine {
         let all_amp2 = matches!(evaluation, Evaluation::AllAmp2);
         let profile = self.profile();
         let number = slot;
-        if profile && self.slots[number].events.is_empty() {
-            let driver = self.library.driver();
-            let clocks = (0..=Phase::BETWEEN.len()).map(|_| Event::new(driver));
-            self.slots[number].events = clocks.collect::<Result<_>>()?;
+        if profile {
+            self.read_clocks(number)?;
         }
-        let slot = &self.slots[number];
-        let stream = slot.stream.clone();
-        // The events of the slot's previous chunk are read before they are recorded again.
-        if profile && slot.timed {
-            stream.synchronize()?;
-            self.seconds = slot.add_seconds(self.seconds)?;
-        }
+        let stream = self.slots[number].stream.clone();
         self.slots[number].set_clocked(clocked)?;
         let slot = &self.slots[number];
         slot.mark(profile, 0)?;
@@ -209,38 +201,16 @@ impl Engine {
         }
         slot.mark(profile, 1)?;
         let key = (count, channels, colors, all_amp2);
-        let parts = self.parts_of(parts.as_deref(), channels || colors);
         if let Some(functions) = whole {
             self.launch_generated(slot, &arrays, key, &functions)?;
         } else if self.graphs() && !slot.sizes.tuning() {
-            let mut done = false;
-            let recorded = (count, channels, colors, all_amp2, sort.generated);
-            if !slot.graphs.contains_key(&recorded) {
-                // The first cuBLAS product cannot be recorded.
-                if self.blas.is_some() {
-                    self.work(slot, &arrays, key, parts)?;
-                    done = true;
-                }
-                let recording = stream.begin_recording()?;
-                self.work(slot, &arrays, key, parts)?;
-                let graph = recording.end()?;
-                if slot.graphs.len() >= GRAPHS {
-                    // Calls keep changing their size.
-                    stream.synchronize()?;
-                    self.slots[number].drop_graphs();
-                }
-                self.slots[number].graphs.insert(recorded, graph);
-            }
-            if let (false, Some(graph)) = (done, self.slots[number].graphs.get_mut(&recorded)) {
-                // SAFETY: the slot keeps its memory as long as its graphs, which are dropped after the stream has been
-                // synchronised.
-                unsafe { stream.launch_graph(graph)? };
-            }
+            self.launch_recorded(number, &arrays, key, parts.as_deref(), sort.generated)?;
             // For a graph, only the total time can be measured.
             for phase in 2..6 {
                 self.slots[number].mark(profile, phase)?;
             }
         } else {
+            let parts = self.parts_of(parts.as_deref(), channels || colors);
             self.work(slot, &arrays, key, parts)?;
             if self.graphs() {
                 for phase in 2..6 {
@@ -260,6 +230,60 @@ impl Engine {
         download(bytes_mut(bad), arrays.bad)?;
         self.slots[number].mark(profile, 6)?;
         self.slots[number].timed = profile;
+        Ok(())
+    }
+
+    /// Reads the clocks of a slot's previous chunk, before they are recorded again.
+    fn read_clocks(&mut self, number: usize) -> Result<()> {
+        if self.slots[number].events.is_empty() {
+            let driver = self.library.driver();
+            let clocks = (0..=Phase::BETWEEN.len()).map(|_| Event::new(driver));
+            self.slots[number].events = clocks.collect::<Result<_>>()?;
+        }
+        let slot = &self.slots[number];
+        if slot.timed {
+            slot.stream.synchronize()?;
+            self.seconds = slot.add_seconds(self.seconds)?;
+        }
+        Ok(())
+    }
+
+    /// Launches the work on a chunk as a graph, which is recorded first if this is the first chunk of its kind.
+    fn launch_recorded(
+        &mut self,
+        number: usize,
+        arrays: &Arrays,
+        key: (usize, bool, bool, bool),
+        parts: Option<&[Function]>,
+        generated: bool,
+    ) -> Result<()> {
+        let slot = &self.slots[number];
+        let stream = slot.stream.clone();
+        let (count, channels, colors, all_amp2) = key;
+        let parts = self.parts_of(parts, channels || colors);
+        let mut done = false;
+        let recorded = (count, channels, colors, all_amp2, generated);
+        if !slot.graphs.contains_key(&recorded) {
+            // The first cuBLAS product cannot be recorded.
+            if self.blas.is_some() {
+                self.work(slot, arrays, key, parts)?;
+                done = true;
+            }
+            let recording = stream.begin_recording()?;
+            self.work(slot, arrays, key, parts)?;
+            let graph = recording.end()?;
+            if slot.graphs.len() >= GRAPHS {
+                // Calls keep changing their size.
+                stream.synchronize()?;
+                self.slots[number].drop_graphs();
+            }
+            self.slots[number].graphs.insert(recorded, graph);
+        }
+        if let (false, Some(graph)) = (done, self.slots[number].graphs.get_mut(&recorded)) {
+            // SAFETY: the slot keeps its memory as long as its graphs, which are dropped after the stream has been
+            // synchronised.
+            unsafe { stream.launch_graph(graph)? };
+        }
         Ok(())
     }
 

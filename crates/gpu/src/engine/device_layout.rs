@@ -8,6 +8,7 @@ use crate::structures::{Choices, Helicities, SampleTables};
 use mebridge_backend::inputs::NONE;
 use mebridge_plan::Plan;
 use mebridge_process::Process;
+use mebridge_process::color::FlowWeight;
 use mebridge_support::runtime::Precision;
 
 /// Offsets of the tables.
@@ -31,6 +32,7 @@ pub(super) struct DeviceLayout {
 
 impl DeviceLayout {
     #[allow(clippy::too_many_arguments)]
+    #[expect(clippy::too_many_lines, reason = "a table after the other")]
     pub(super) fn new(
         arena: &mut DeviceArena,
         process: &Process,
@@ -68,33 +70,15 @@ impl DeviceLayout {
         let rows = arena.numbers(color.rows.iter().copied());
         let double_color = precision == Precision::Double;
         let entries = arena.reals(double_color, color.entries.iter().copied());
-        let (mut amp2, mut sets, mut members) = (vec![0], vec![0], Vec::new());
-        let mut totals = None;
-        match &tables.squares {
-            Amp2Source::Amplitudes(all) => {
-                for of_diagram in all {
-                    for set in of_diagram {
-                        members.extend(set.iter().copied());
-                        sets.push(count(members.len()));
-                    }
-                    amp2.push(count(sets.len() - 1));
-                }
-            }
-            Amp2Source::Totals { totals: at, .. } => {
-                totals = Some(arena.numbers(at.iter().copied()))
-            }
-        }
+        let [amp2, sets, members] = sets_of_amplitudes(&tables.squares);
+        let totals = match &tables.squares {
+            Amp2Source::Amplitudes(_) => None,
+            Amp2Source::Totals { totals: at, .. } => Some(arena.numbers(at.iter().copied())),
+        };
         let amp2_count = count(amp2.len() - 1);
         let (amp2, sets) = (arena.numbers(amp2), arena.numbers(sets));
         let members = arena.numbers(members);
-        let (mut weights, mut moduli, mut pairs) = (vec![0], vec![0], Vec::new());
-        for of_flow in &process.flow_weights {
-            for of_modulus in &of_flow.moduli {
-                pairs.extend(of_modulus.iter().flat_map(|&(a, b)| [a, b]));
-                moduli.push(count(pairs.len() / 2));
-            }
-            weights.push(count(moduli.len() - 1));
-        }
+        let [weights, moduli, pairs] = flow_weights(&process.flow_weights);
         let (weights, moduli) = (arena.numbers(weights), arena.numbers(moduli));
         let pairs = arena.numbers(pairs);
         let color_flows = count(tables.color_flows(&process.flow_weights));
@@ -192,4 +176,32 @@ impl DeviceLayout {
             normalization: arena.reals(true, [1.0 / f64::from(process.iden)]),
         }
     }
+}
+
+/// The amplitudes of each AMP2: where the sets of each begin, where the members of each set do, and the members.
+fn sets_of_amplitudes(squares: &Amp2Source) -> [Vec<u32>; 3] {
+    let (mut amp2, mut sets, mut members) = (vec![0], vec![0], Vec::new());
+    if let Amp2Source::Amplitudes(all) = squares {
+        for of_diagram in all {
+            for set in of_diagram {
+                members.extend(set.iter().copied());
+                sets.push(members.len() as u32);
+            }
+            amp2.push(sets.len() as u32 - 1);
+        }
+    }
+    [amp2, sets, members]
+}
+
+/// The weights of colour flows: where the moduli of each begin, where the pairs of each modulus do, and the pairs.
+fn flow_weights(flows: &[FlowWeight]) -> [Vec<u32>; 3] {
+    let (mut weights, mut moduli, mut pairs) = (vec![0], vec![0], Vec::new());
+    for of_flow in flows {
+        for of_modulus in &of_flow.moduli {
+            pairs.extend(of_modulus.iter().flat_map(|&(a, b)| [a, b]));
+            moduli.push(pairs.len() as u32 / 2);
+        }
+        weights.push(moduli.len() as u32 - 1);
+    }
+    [weights, moduli, pairs]
 }

@@ -261,6 +261,7 @@ impl Engine {
 
     /// Launches the computation from events in memory blocks to the contributions of helicities, JAMP2 and AMP2.
     /// Returns the number of parts of the latter two.
+    #[expect(clippy::too_many_lines, reason = "a list of launches")]
     pub(super) fn amplitudes(
         &self,
         slot: &Slot,

@@ -223,22 +223,7 @@ pub fn read<'l>(
             return Err(unit.error("the complex Born has another colour matrix than the Born"));
         }
     }
-    let mut links = Vec::new();
-    for link in &units.links {
-        let frame = model
-            .interpreter
-            .declare_unit(link.sum, &link.sum.body()?)?;
-        let data = integers(&model.interpreter, &frame, "IDEN_VALUES");
-        if data.and_then(|all| one_iden(&all)) != Ok(iden) {
-            return Err(link.sum.error("IDEN is not that of the Born"));
-        }
-        let value = call_link(link.link, &mut model.interpreter)?;
-        let color = expansion.matrix(&model.interpreter, &value);
-        links.push(ColorLink {
-            legs: link.legs,
-            color: color.map_err(|what| link.link.error(what))?,
-        });
-    }
+    let links = read_links(units, model, &expansion, iden)?;
     if links.iter().any(|link| link.legs[1] >= legs) {
         return Err(sum.error("a colour link has a leg that does not exist"));
     }
@@ -265,6 +250,32 @@ pub fn read<'l>(
         results: 1,
     };
     Ok((matrix, links))
+}
+
+/// Reads the colour links of a Born.
+fn read_links<'l>(
+    units: &BornUnits<'l>,
+    model: &mut ModelReader<'l>,
+    expansion: &Expansion,
+    iden: u32,
+) -> Result<Vec<ColorLink>> {
+    let mut links = Vec::new();
+    for link in &units.links {
+        let frame = model
+            .interpreter
+            .declare_unit(link.sum, &link.sum.body()?)?;
+        let data = integers(&model.interpreter, &frame, "IDEN_VALUES");
+        if data.and_then(|all| one_iden(&all)) != Ok(iden) {
+            return Err(link.sum.error("IDEN is not that of the Born"));
+        }
+        let value = call_link(link.link, &mut model.interpreter)?;
+        let color = expansion.matrix(&model.interpreter, &value);
+        links.push(ColorLink {
+            legs: link.legs,
+            color: color.map_err(|what| link.link.error(what))?,
+        });
+    }
+    Ok(links)
 }
 
 /// Returns the integers of an array that a DATA statement sets completely.

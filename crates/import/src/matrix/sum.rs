@@ -66,11 +66,81 @@ pub fn read(
             .smatrix
             .error(format!("{}: {what}", units.smatrix.name))
     };
+    let new = || SmatrixRun::new(units, library, legs, results);
+    let weights = weights_of_results(&new, results, &fail)?;
+    let mut trial = new()?;
+    let total = |rows: &[Row]| -> f64 {
+        let row = |row: &Row| -> f64 { row.parts.iter().zip(&weights).map(|(x, w)| x * w).sum() };
+        rows.iter().map(row).sum()
+    };
+    let (answer, rows) = trial.event(0.5)?;
+    let helicities = table(&rows, &fail)?;
+    let ratio = total(&rows) / answer;
+    let iden = ratio.round();
+    if !((1.0..=f64::from(u32::MAX)).contains(&iden) && (ratio / iden - 1.0).abs() < ROUNDING) {
+        return Err(fail(format!(
+            "the sum over helicities is divided by {ratio}, which is no averaging factor (IDEN)"
+        )));
+    }
+    let calls = (MATRIX_CALLS / rows.len()).clamp(2, MAX_CALLS);
+    for _ in 1..calls {
+        let (answer, again) = trial.event(0.5)?;
+        if table(&again, &fail)? != helicities {
+            return Err(fail(
+                "a later call sums other helicities than the first".into(),
+            ));
+        }
+        if !same(answer * iden, total(&again)) {
+            return Err(fail(
+                "a later call sums in another way than the first".into(),
+            ));
+        }
+    }
+    let few = helicities.len() < FEW_HELICITIES;
+    let trials = if few { TRIALS_OF_FEW } else { RANDOM.len() };
+    let adding = way_of_adding(&new, trials, (&weights, iden), &fail)?;
+    let beam_weights = match beams.polarisations == [1.0; 2] {
+        true => Vec::new(),
+        false => {
+            let unpolarised = Unpolarised {
+                helicities: &helicities,
+                iden,
+                results: &weights,
+            };
+            beam_weights(new, &unpolarised, beams)?.ok_or_else(|| {
+                fail("polarised beams (polbeam1, polbeam2) weigh helicities in a way that is not known".into())
+            })?
+        }
+    };
+    Ok(SmatrixSum {
+        helicities: HelicityLoop {
+            helicities,
+            iden: iden as u32,
+            weights: adding,
+            beam_weights,
+        },
+        results: weights,
+    })
+}
+
+/// Makes a fresh run of `SMATRIX<i>`.
+type NewRun<'a, 'l> = &'a dyn Fn() -> Result<SmatrixRun<'l>>;
+
+fn same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= ROUNDING * (a.abs() + b.abs())
+}
+
+/// Returns with which factor each element of RES is added.
+fn weights_of_results(
+    new: NewRun,
+    results: usize,
+    fail: &dyn Fn(String) -> Error,
+) -> Result<Vec<f64>> {
     // Determines the factors of the elements of RES one by one, with all helicities at once.
     let mut weights = vec![1.0; results];
     if results > 1 {
         for (i, weight) in weights.iter_mut().enumerate() {
-            let mut trial = SmatrixRun::new(units, library, legs, results)?;
+            let mut trial = new()?;
             trial.only = Some(i);
             let (answer, rows) = trial.event(0.5)?;
             let total: f64 = rows.iter().map(|row| row.value).sum();
@@ -87,48 +157,27 @@ pub fn read(
             }
         }
     }
-    let mut trial = SmatrixRun::new(units, library, legs, results)?;
-    let total = |rows: &[Row]| -> f64 {
-        let row = |row: &Row| -> f64 { row.parts.iter().zip(&weights).map(|(x, w)| x * w).sum() };
-        rows.iter().map(row).sum()
-    };
-    let (answer, rows) = trial.event(0.5)?;
-    let helicities = table(&rows, &fail)?;
-    let ratio = total(&rows) / answer;
-    let iden = ratio.round();
-    if !((1.0..=f64::from(u32::MAX)).contains(&iden) && (ratio / iden - 1.0).abs() < ROUNDING) {
-        return Err(fail(format!(
-            "the sum over helicities is divided by {ratio}, which is no averaging factor (IDEN)"
-        )));
-    }
-    let same = |a: f64, b: f64| (a - b).abs() <= ROUNDING * (a.abs() + b.abs());
-    let calls = (MATRIX_CALLS / rows.len()).clamp(2, MAX_CALLS);
-    for _ in 1..calls {
-        let (answer, again) = trial.event(0.5)?;
-        if table(&again, &fail)? != helicities {
-            return Err(fail(
-                "a later call sums other helicities than the first".into(),
-            ));
-        }
-        if !same(answer * iden, total(&again)) {
-            return Err(fail(
-                "a later call sums in another way than the first".into(),
-            ));
-        }
-    }
+    Ok(weights)
+}
+
+/// Returns how contributions of both signs are added.
+fn way_of_adding(
+    new: NewRun,
+    trials: usize,
+    (weights, iden): (&[f64], f64),
+    fail: &dyn Fn(String) -> Error,
+) -> Result<HelicitySum> {
     // Trials with contributions of both signs. If all signs of a trial are the same, or if there is only one helicity,
     // both ways of adding agree.
     let mut seen = None;
-    let few = helicities.len() < FEW_HELICITIES;
-    let trials = if few { TRIALS_OF_FEW } else { RANDOM.len() };
     for (n, random) in RANDOM.into_iter().cycle().take(trials).enumerate() {
-        let mut trial = SmatrixRun::new(units, library, legs, results)?;
+        let mut trial = new()?;
         trial.signs = true;
         trial.seed = n as u64 * 1000;
         let (answer, rows) = trial.event(random)?;
         let parts: Vec<f64> = rows
             .iter()
-            .map(|row| row.parts.iter().zip(&weights).map(|(x, w)| x * w).sum())
+            .map(|row| row.parts.iter().zip(weights).map(|(x, w)| x * w).sum())
             .collect();
         let signed: f64 = parts.iter().sum();
         let absolute: f64 = parts.iter().map(|x| x.abs()).sum();
@@ -154,29 +203,7 @@ pub fn read(
             ));
         }
     }
-    let beam_weights = match beams.polarisations == [1.0; 2] {
-        true => Vec::new(),
-        false => {
-            let unpolarised = Unpolarised {
-                helicities: &helicities,
-                iden,
-                results: &weights,
-            };
-            let new = || SmatrixRun::new(units, library, legs, results);
-            beam_weights(new, &unpolarised, beams)?.ok_or_else(|| {
-                fail("polarised beams (polbeam1, polbeam2) weigh helicities in a way that is not known".into())
-            })?
-        }
-    };
-    Ok(SmatrixSum {
-        helicities: HelicityLoop {
-            helicities,
-            iden: iden as u32,
-            weights: seen.unwrap_or(HelicitySum::Signed),
-            beam_weights,
-        },
-        results: weights,
-    })
+    Ok(seen.unwrap_or(HelicitySum::Signed))
 }
 
 /// The sum over helicities without polarised beams.
@@ -476,6 +503,7 @@ impl<'l> SmatrixRun<'l> {
     }
 
     /// Returns the result for one event, and the calls of `MATRIX<i>`.
+    #[expect(clippy::too_many_lines, reason = "a case for each argument")]
     fn event(&mut self, random: f64) -> Result<(f64, Vec<Row>)> {
         let unit = self.smatrix;
         let interpreter = &mut self.interpreter;

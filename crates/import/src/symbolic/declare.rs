@@ -34,6 +34,7 @@ impl Interpreter<'_> {
     }
 
     /// Processes a declaration: if `data`, only DATA; otherwise all others, and the names that DATA set.
+    #[expect(clippy::too_many_lines, reason = "a case for each statement")]
     fn declaration(
         &mut self,
         frame: &mut UnitFrame,

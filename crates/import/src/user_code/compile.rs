@@ -1,6 +1,6 @@
 //! Compiles functions: statements with resolved names and checked types.
 
-use super::declare::Frame;
+use super::frame::Frame;
 use super::number::Intrinsic;
 use super::run::FunctionCall;
 use super::{

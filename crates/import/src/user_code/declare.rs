@@ -1,14 +1,13 @@
 //! Declarations of a function: types, bounds, PARAMETER, COMMON and DATA, also of included files.
 
 use super::compile::Compiler;
+use super::frame::{CommonPlace, Frame, Symbol};
 use super::{Address, Base, FortranNumber, Kind, Region, fault};
 use crate::data::{self, Loops, Setter};
 use crate::expression::{FortranExpr, Parsed};
-use crate::program_unit::{BlockNode, NodeKind, ProgramUnit};
-use crate::statement::{DataGroup, Entity, Implicit, LiteralValue, Statement, Type};
+use crate::program_unit::{BlockNode, NodeKind};
+use crate::statement::{Entity, LiteralValue, Statement};
 use mebridge_support::error::Result;
-use std::collections::HashMap;
-use std::path::PathBuf;
 
 /// Deepest nesting of included files.
 const MAX_INCLUDES: usize = 8;
@@ -16,109 +15,6 @@ const MAX_INCLUDES: usize = 8;
 const MAX_ELEMENTS: i64 = 1 << 22;
 /// The variable of COMMON /TO_CM_RAP/ that differs between points.
 const RAPIDITY: &str = "CM_RAP";
-
-/// The meaning of a name.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Symbol {
-    pub ty: Option<Type>,
-    /// Bounds of an array; a missing upper bound is `*`.
-    pub dims: Vec<(FortranExpr, Option<FortranExpr>)>,
-    pub constant: Option<FortranNumber>,
-    pub dummy: Option<usize>,
-    common: Option<CommonPlace>,
-    is_static: bool,
-    /// Its first element and the number of elements, once it is used.
-    at: Option<(Address, u32)>,
-}
-
-/// The place of a name in a COMMON block.
-#[derive(Clone, Debug)]
-struct CommonPlace {
-    block: String,
-    place: usize,
-    /// Whether an included file has the declaration.
-    is_included: bool,
-}
-
-/// The names of a function.
-#[derive(Debug)]
-pub(super) struct Frame {
-    pub unit: String,
-    pub symbols: HashMap<String, Symbol>,
-    implicit: Implicit,
-    all_static: bool,
-    /// Number of names in each COMMON block.
-    commons: HashMap<String, usize>,
-    data: Vec<(PathBuf, u32, DataGroup)>,
-    /// File of the statements, and the number of files that include it.
-    pub file: PathBuf,
-    pub depth: usize,
-}
-
-impl Frame {
-    pub(super) fn new(unit: &ProgramUnit, first_dummy: usize) -> Frame {
-        let mut symbols: HashMap<String, Symbol> = HashMap::new();
-        for (dummy, name) in (first_dummy..).zip(&unit.arguments) {
-            symbols.entry(name.clone()).or_default().dummy = Some(dummy);
-        }
-        if let Some((result, ty)) = &unit.result {
-            symbols.entry(result.clone()).or_default().ty = *ty;
-        }
-        Frame {
-            unit: unit.name.clone(),
-            symbols,
-            implicit: Implicit::Usual,
-            all_static: false,
-            commons: HashMap::new(),
-            data: Vec::new(),
-            file: unit.source.path.clone(),
-            depth: 0,
-        }
-    }
-
-    fn symbol(&mut self, name: &str) -> &mut Symbol {
-        self.symbols.entry(name.to_owned()).or_default()
-    }
-
-    /// Returns the type of a name.
-    fn type_of(&self, name: &str) -> Parsed<Type> {
-        if let Some(ty) = self.symbols.get(name).and_then(|symbol| symbol.ty) {
-            return Ok(ty);
-        }
-        let first = name.bytes().next().unwrap_or(b'X');
-        let usual = match first {
-            b'I'..=b'N' => Type::Integer,
-            _ => Type::Single,
-        };
-        match &self.implicit {
-            Implicit::None => Err(format!("{name} is not declared")),
-            Implicit::Usual => Ok(usual),
-            Implicit::Letters(letters) => {
-                let mut own = letters
-                    .iter()
-                    .filter(|(a, b, _)| (*a..=*b).contains(&first));
-                Ok(own.next().map_or(usual, |(.., ty)| *ty))
-            }
-        }
-    }
-
-    /// Returns the type of a name, if such variables are run.
-    pub(super) fn kind_of(&self, name: &str) -> Parsed<Kind> {
-        match self.type_of(name)? {
-            Type::Integer => Ok(Kind::Integer),
-            Type::Real => Ok(Kind::Real),
-            Type::Single => Ok(Kind::Single),
-            Type::Logical => Ok(Kind::Logical),
-            Type::Complex => Err(format!("{name} is COMPLEX, which is not run here")),
-            Type::Character => Err(format!("{name} is a CHARACTER, which is not run here")),
-        }
-    }
-
-    pub(super) fn is_array(&self, name: &str) -> bool {
-        let symbol = self.symbols.get(name);
-        symbol.is_some_and(|symbol| !symbol.dims.is_empty())
-    }
-}
 
 impl Compiler<'_> {
     /// Reads the declarations among statements; DATA are kept for [`Self::data`].

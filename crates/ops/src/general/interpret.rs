@@ -231,6 +231,7 @@ impl<V: Simd> Interpreter<'_, V> {
     }
 
     #[inline(always)]
+    #[expect(clippy::too_many_lines, reason = "a case for each instruction")]
     unsafe fn execute(&self, code: &[Instruction]) {
         for instruction in code {
             let &Instruction {

@@ -3,15 +3,14 @@
 //! Sums over all terms stay in registers. Two elements of spinors, or four of products, are computed at a time and
 //! share loads.
 
-pub(super) mod chiral;
+mod chiral;
 mod shuffle;
 mod vectors;
 
 pub use shuffle::ShufflesTask;
 
 use super::Memory;
-use super::ffv::{propagate_in, propagate_out, slash};
-use super::sums::current as current_of;
+use super::ffv::{propagate_in, propagate_out, slash, vector_of};
 use crate::arrays::{
     ArrayOp, Components, Contract, Current, ELEMENT, FOURS, Folded, Line, Numbers, Operand, Pair,
     Pairs, Payload, Pools, Propagator, Range, Sum, Unrolled, Vector,
@@ -289,7 +288,7 @@ impl<V: Simd> ArrayContext<'_, V> {
                 for pair in self.pairs(current.pairs) {
                     let f1 = self.m.four(self.element(&pair.a, r));
                     let f2 = self.m.four(self.element(&pair.b, r));
-                    let v = current_of(f1, f2);
+                    let v = vector_of(f1, f2);
                     sum = [sum[0] + v[0], sum[1] + v[1], sum[2] + v[2], sum[3] + v[3]];
                 }
                 let sum = in_components(scaled(sum, factor), current.components);

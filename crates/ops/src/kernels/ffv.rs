@@ -95,6 +95,39 @@ impl<V: Simd> Slashed<V> {
     }
 }
 
+/// Adds the product of a slashed vector and a spinor, given its non-zero components: the first two or the last two. The
+/// product has the other two.
+#[inline(always)]
+pub(super) fn add_vertex<V: Simd, const IN: bool, const FIRST: bool>(
+    sum: [Cx<V>; 2],
+    [plus, minus, up, down]: [Cx<V>; 4],
+    [x, y]: [Cx<V>; 2],
+) -> [Cx<V>; 2] {
+    // Rows and columns of the same matrices.
+    let (one, other) = if IN { (down, up) } else { (up, down) };
+    match IN == FIRST {
+        true => [
+            plus.mul_add(x, one.mul_add(y, sum[0])),
+            other.mul_add(x, minus.mul_add(y, sum[1])),
+        ],
+        false => [
+            minus.mul_add(x, one.neg_mul_add(y, sum[0])),
+            plus.mul_add(y, other.neg_mul_add(x, sum[1])),
+        ],
+    }
+}
+
+/// `f2 gamma f1`.
+#[inline(always)]
+pub(super) fn vector_of<V: Simd>(f1: [Cx<V>; 4], f2: [Cx<V>; 4]) -> [Cx<V>; 4] {
+    let s = f1[2].mul_add(f2[0], f1[1] * f2[3]);
+    let t = f1[3].mul_add(f2[1], f1[0] * f2[2]);
+    let x = f1[0].neg_mul_add(f2[3], f1[2] * f2[1]);
+    let y = f1[1].neg_mul_add(f2[2], f1[3] * f2[0]);
+    let i = x - y;
+    [s + t, x + y, Cx::new(-i.im, i.re), s - t]
+}
+
 /// `(m - p/) u`; with `right_only` the left-handed half of `u` is zero.
 #[inline(always)]
 pub(super) fn propagate_in<V: Simd>(

@@ -3,8 +3,9 @@
 //! The operations in this module have variable length; their operands are listed for each function. A *mode* determines
 //! what is done with the sum ([`Mode`]).
 
-use super::arrays::chiral::add_vertex;
-use super::ffv::{propagate_first, propagate_in, propagate_out, propagate_second, slash};
+use super::ffv::{
+    add_vertex, propagate_first, propagate_in, propagate_out, propagate_second, slash, vector_of,
+};
 use super::{Inputs, Memory, Table, add, dot, dot_momentum, sub};
 use crate::opcode::Mode;
 use mebridge_simd::{Cx, Simd};
@@ -277,7 +278,7 @@ pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
         unsafe {
             let sum = match head[0] & Mode::HALF {
                 0 => difference!(plus, minus, [f1, f2], sum: V => {
-                    add_four(sum, current(m.four(f1), m.four(f2)))
+                    add_four(sum, vector_of(m.four(f1), m.four(f2)))
                 }),
                 Mode::FIRST_HALF => difference!(plus, minus, [f1, f2], sum: V => {
                     let (f1, f2) = (m.two(f1), m.two(f2 + 4));
@@ -300,22 +301,11 @@ fn add_four<V: Simd>(a: [Cx<V>; 4], b: [Cx<V>; 4]) -> [Cx<V>; 4] {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
 }
 
-/// Adds a vector given by its products of spinors, as in [`current`].
+/// Adds a vector given by its products of spinors, as in [`vector_of`].
 #[inline(always)]
 fn add_current<V: Simd>(sum: [Cx<V>; 4], s: Cx<V>, t: Cx<V>, [x, y]: [Cx<V>; 2]) -> [Cx<V>; 4] {
     let i = x - y;
     add_four(sum, [s + t, x + y, Cx::new(-i.im, i.re), s - t])
-}
-
-/// `f2 gamma f1`.
-#[inline(always)]
-pub(super) fn current<V: Simd>(f1: [Cx<V>; 4], f2: [Cx<V>; 4]) -> [Cx<V>; 4] {
-    let s = f1[2].mul_add(f2[0], f1[1] * f2[3]);
-    let t = f1[3].mul_add(f2[1], f1[0] * f2[2]);
-    let x = f1[0].neg_mul_add(f2[3], f1[2] * f2[1]);
-    let y = f1[1].neg_mul_add(f2[2], f1[3] * f2[0]);
-    let i = x - y;
-    [s + t, x + y, Cx::new(-i.im, i.re), s - t]
 }
 
 /// Vectors from three-vector vertices, and from four-vector vertices of colour-ordered gluons. Operands: mode, numbers

@@ -475,6 +475,7 @@ fn is_over<V: Simd<Scalar = f64>>(left: V) -> bool {
 impl CutTest {
     /// Sets `left` to 0 for points that do not pass.
     #[inline(always)]
+    #[expect(clippy::too_many_lines, reason = "a case for each test")]
     fn run<V: Simd<Scalar = f64>>(&self, left: usize, chunk: &PointChunk<V>) {
         let (zero, one) = (chunk.zero, chunk.zero.same(1.0));
         let (before, after) = (chunk.value(left), chunk.value_mut(left));

@@ -621,28 +621,15 @@ fn as_the_package_in_python_has_them() {
         serde_json::from_str::<Vec<Rule>>(&again).expect("rules"),
         wanted
     );
-    for (text, said) in [
-        (
-            r#"{"kind": "opposite", "legs": [[2, 3]], "numbers": [0.5, null]}"#,
-            "two numbers",
-        ),
-        (
-            r#"{"kind": "some", "legs": [[2]], "numbers": [1]}"#,
-            "two limits",
-        ),
-        (
-            r#"{"kind": "isolated", "legs": [[2]], "numbers": [1]}"#,
-            "five numbers",
-        ),
-        (
-            r#"{"kind": "relative", "legs": [[2, 3]], "numbers": [1]}"#,
-            "two numbers",
-        ),
-        (
-            r#"{"kind": "none", "legs": [], "numbers": []}"#,
-            "some, opposite, isolated or relative",
-        ),
-    ] {
+    #[rustfmt::skip]
+    let cases = [
+        (r#"{"kind": "opposite", "legs": [[2, 3]], "numbers": [0.5, null]}"#, "two numbers"),
+        (r#"{"kind": "some", "legs": [[2]], "numbers": [1]}"#, "two limits"),
+        (r#"{"kind": "isolated", "legs": [[2]], "numbers": [1]}"#, "five numbers"),
+        (r#"{"kind": "relative", "legs": [[2, 3]], "numbers": [1]}"#, "two numbers"),
+        (r#"{"kind": "none", "legs": [], "numbers": []}"#, "some, opposite, isolated or relative"),
+    ];
+    for (text, said) in cases {
         let error = serde_json::from_str::<Rule>(text).expect_err("no rule");
         assert!(error.to_string().contains(said), "{error}");
     }

@@ -141,7 +141,21 @@ pub(super) struct Contraction {
     pub(super) splits: Vec<Split>,
 }
 
+/// The factor of the vertex of three gluons.
+fn three_gluon(compiler: &Compiler, form: &ColorOrdered) -> Result<Constant> {
+    match recognized(compiler, &form.three_gluon, Opcode::Vvv1) {
+        Some((order, mut constant)) => {
+            if order == [1, 0] {
+                negate(&mut constant);
+            }
+            Ok(constant)
+        }
+        None => Err(bad("its vertex of two currents is not that of gluons")),
+    }
+}
+
 impl<'a> Lowering<'a> {
+    #[expect(clippy::too_many_lines, reason = "a field after the other")]
     pub(super) fn new(
         mut compiler: Compiler<'a>,
         form: &'a ColorOrdered,
@@ -156,15 +170,7 @@ impl<'a> Lowering<'a> {
             Some(vertex) => Some(line(&compiler, vertex, first_end)?),
             None => None,
         };
-        let three_gluon = match recognized(&compiler, &form.three_gluon, Opcode::Vvv1) {
-            Some((order, mut constant)) => {
-                if order == [1, 0] {
-                    negate(&mut constant);
-                }
-                constant
-            }
-            None => return Err(bad("its vertex of two currents is not that of gluons")),
-        };
+        let three_gluon = three_gluon(&compiler, form)?;
         let four_gluon = four_gluon(&compiler, &form.four_gluon)?;
         let conjugates = parity(&compiler, form, &three_gluon, four_gluon.as_ref());
         let parity = conjugates.filter(|_| {

@@ -247,34 +247,10 @@ mod tests {
         }
     }
 
-    /// Validation covers everything that an engine accesses without checks: each of these changes would make it leave
-    /// its memory.
-    #[test]
-    fn loops_that_lead_astray_are_refused() {
-        // Massless ends, whose helicities are outer ones. Half of the helicities are evaluated.
-        let (process, plan) = compiled("u u~ > g g g g");
-        let vectors = plan.vectors;
-        assert!(plan.clone().validate(&process).is_ok());
-        type Change = Box<dyn Fn(&mut Loops)>;
-        // All kinds of operations occur.
-        let kinds = ArrayKind::ALL.iter().copied();
-        let kinds = kinds.filter(|&kind| all_ops(&plan).any(|op| op.kind() == kind));
-        let kinds: Vec<ArrayKind> = kinds.collect();
-        assert_eq!(kinds.len(), 7, "{kinds:?}");
-        let of_op = |change: fn(&mut ArrayOp, u32)| -> Vec<Change> {
-            let change = |&kind: &ArrayKind| -> Change {
-                Box::new(move |loops: &mut Loops| {
-                    let all = loops.once.iter_mut().chain(&mut loops.per_run);
-                    all.filter(|op| op.kind() == kind)
-                        .for_each(|op| change(op, vectors));
-                })
-            };
-            kinds.iter().map(change).collect()
-        };
-        let mut changes = of_op(|op, vectors| op.out = vectors - 1);
-        changes.extend(of_op(|op, _| op.out = u32::MAX));
-        changes.extend(of_op(|op, _| op.count = 1 << 30));
-        // Changes of payloads.
+    type Change = Box<dyn Fn(&mut Loops)>;
+
+    /// Changes of what operations consist of.
+    fn changes_of_payloads() -> Vec<Change> {
         fn of_payload(change: fn(&mut Payload)) -> Change {
             Box::new(move |loops| {
                 let all = loops.once.iter_mut().chain(&mut loops.per_run);
@@ -290,7 +266,7 @@ mod tests {
                 }
             })
         }
-        changes.extend([
+        let mut changes = vec![
             of_payload(|payload| {
                 if let Payload::Contract(contract) = payload {
                     contract.stride.0 = 1;
@@ -337,7 +313,7 @@ mod tests {
                     products.ratio.over.0 = u32::MAX;
                 }
             }),
-        ]);
+        ];
         let of_pairs: [fn(&mut Payload) -> Option<&mut Range>; 6] = [
             |payload| match payload {
                 Payload::LineIn(line) => Some(&mut line.pairs.0),
@@ -371,13 +347,18 @@ mod tests {
                 all.for_each(|pairs| pairs[1] = u32::MAX);
             })
         }));
+        changes
+    }
+
+    /// Changes of tables, runs and shuffles.
+    fn changes_of_pools(vectors: u32) -> Vec<Change> {
         fn of_shuffle_op(change: fn(&mut ShuffleOp)) -> Change {
             Box::new(move |l| change(&mut l.shuffles[0]))
         }
         fn of_shuffle(change: fn(&mut Shuffle)) -> Change {
             Box::new(move |l| change(&mut l.pools.shuffles[0]))
         }
-        let more: [Change; 45] = [
+        vec![
             Box::new(move |l| {
                 let products = l.pools.products.iter_mut().flatten();
                 products.for_each(|place| place.address = vectors - 1);
@@ -442,8 +423,37 @@ mod tests {
                     minus: false,
                 }]]
             }),
-        ];
-        changes.extend(more);
+        ]
+    }
+
+    /// Validation covers everything that an engine accesses without checks: each of these changes would make it leave
+    /// its memory.
+    #[test]
+    fn loops_that_lead_astray_are_refused() {
+        // Massless ends, whose helicities are outer ones. Half of the helicities are evaluated.
+        let (process, plan) = compiled("u u~ > g g g g");
+        let vectors = plan.vectors;
+        assert!(plan.clone().validate(&process).is_ok());
+        // All kinds of operations occur.
+        let kinds = ArrayKind::ALL.iter().copied();
+        let kinds = kinds.filter(|&kind| all_ops(&plan).any(|op| op.kind() == kind));
+        let kinds: Vec<ArrayKind> = kinds.collect();
+        assert_eq!(kinds.len(), 7, "{kinds:?}");
+        let of_op = |change: fn(&mut ArrayOp, u32)| -> Vec<Change> {
+            let change = |&kind: &ArrayKind| -> Change {
+                Box::new(move |loops: &mut Loops| {
+                    let all = loops.once.iter_mut().chain(&mut loops.per_run);
+                    all.filter(|op| op.kind() == kind)
+                        .for_each(|op| change(op, vectors));
+                })
+            };
+            kinds.iter().map(change).collect()
+        };
+        let mut changes = of_op(|op, vectors| op.out = vectors - 1);
+        changes.extend(of_op(|op, _| op.out = u32::MAX));
+        changes.extend(of_op(|op, _| op.count = 1 << 30));
+        changes.extend(changes_of_payloads());
+        changes.extend(changes_of_pools(vectors));
         for (i, change) in changes.iter().enumerate() {
             let mut other = plan.clone();
             let loops = loops_of(&mut other);

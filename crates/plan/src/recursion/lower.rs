@@ -27,6 +27,10 @@ const SUMS: usize = 200;
 /// or of vectors.
 ///
 /// Returns the wavefunction of each current, or [`NO_WAVEFUNCTION`] if it is not needed.
+#[expect(
+    clippy::too_many_lines,
+    reason = "a pass after the other over the same tables"
+)]
 pub fn lower(
     compiler: &mut Compiler,
     forest: &Forest,

@@ -221,43 +221,22 @@ fn jets_in_order_and_sums() {
 fn cuts_that_leave_nothing_are_named() {
     let pdg = [21, 21, 21, 2, -2];
     let by_code = [("pt_min_pdg", "{21: 60}"), ("pt_max_pdg", "{21: 50}")];
-    for (entries, name) in [
-        (
-            &[("ptj", "50"), ("ptjmax", "20")][..],
-            Some("ptj = 50 with ptjmax = 20"),
-        ),
-        (
-            &[("etaj", "1"), ("etajmin", "2")],
-            Some("etajmin = 2 with etaj = 1"),
-        ),
-        (
-            &[("ptj1min", "90"), ("ptj1max", "80")],
-            Some("ptj1min = 90 with ptj1max = 80"),
-        ),
+    #[rustfmt::skip]
+    let cases = [
+        (&[("ptj", "50"), ("ptjmax", "20")][..], Some("ptj = 50 with ptjmax = 20")),
+        (&[("etaj", "1"), ("etajmin", "2")], Some("etajmin = 2 with etaj = 1")),
+        (&[("ptj1min", "90"), ("ptj1max", "80")], Some("ptj1min = 90 with ptj1max = 80")),
         (&[("ptj", "600")], Some("ptj = 600")),
         (&[("htjmin", "1001")], Some("htjmin = 1001")),
         (&[("xptj", "501")], Some("xptj = 501")),
         (&[("dsqrt_shat", "1001")], Some("dsqrt_shat = 1001")),
-        (
-            &[("ptj", "600"), ("ptl", "600"), ("xptj", "600")],
-            Some("ptj = 600"),
-        ),
-        (
-            &by_code,
-            Some("pt_min_pdg = {21: 60} with pt_max_pdg = {21: 50}"),
-        ),
+        (&[("ptj", "600"), ("ptl", "600"), ("xptj", "600")], Some("ptj = 600")),
+        (&by_code, Some("pt_min_pdg = {21: 60} with pt_max_pdg = {21: 50}")),
         // mmjj above mmjjmax excludes the range in between; the others just pass.
         (&[("mmjj", "60"), ("mmjjmax", "50")], None),
-        (
-            &[
-                ("htjmin", "999"),
-                ("xptj", "499"),
-                ("ptj", "499"),
-                ("dsqrt_shat", "999"),
-            ],
-            None,
-        ),
-    ] {
+        (&[("htjmin", "999"), ("xptj", "499"), ("ptj", "499"), ("dsqrt_shat", "999")], None),
+    ];
+    for (entries, name) in cases {
         let cuts = Seen::new(&pdg, entries).cuts();
         let found = impossible_cut(&cuts, 1000.0).map(|cut| cut.name(&pdg));
         assert_eq!(found.as_deref(), name);

@@ -72,34 +72,21 @@ fn the_missing_cut_is_named() {
     let bottoms = "-11 11 > 5 -5 21 (PDG codes) the particles 5 and 21 may meet, one of them without energy; ";
     let muons = "-11 11 > -13 13 22 (PDG codes) the particles -13 and 22 may go the same way; ";
     let pt = "give pt, such as cuts={\"pt\": 20}";
-    for (text, given, place, cure) in [
+    #[rustfmt::skip]
+    let cases = [
         ("g g > t t~ g", &[][..], top, pt),
         ("g g > t t~ g", &[("eta", 3.0)], top, pt),
         ("g g > t t~ g", &[("pt", 0.0)], top, pt),
         ("u d > u d", &[], jets, pt),
         ("u d > u d", &[("mass", 100.0), ("dr", 0.4)], jets, pt),
         ("u u~ > z g", &[("ptl", 20.0)], boson, pt),
-        (
-            "g g > g g g",
-            &[("pt", 20.0)],
-            gluons,
-            "give dr, such as cuts={\"dr\": 0.4}",
-        ),
-        (
-            "e+ e- > u u~ g",
-            &[],
-            quarks,
-            "give dr and pt, such as cuts={\"dr\": 0.4, \"pt\": 20}",
-        ),
+        ("g g > g g g", &[("pt", 20.0)], gluons, "give dr, such as cuts={\"dr\": 0.4}"),
+        ("e+ e- > u u~ g", &[], quarks, "give dr and pt, such as cuts={\"dr\": 0.4, \"pt\": 20}"),
         ("e+ e- > u u~ g", &[("dr", 0.4)], quarks, pt),
         ("e+ e- > b b~ g", &[], bottoms, pt),
-        (
-            "e+ e- > mu+ mu- a",
-            &[("drll", 0.4), ("pta", 10.0)],
-            muons,
-            "give dral, such as cuts={\"dral\": 0.4}",
-        ),
-    ] {
+        ("e+ e- > mu+ mu- a", &[("drll", 0.4), ("pta", 10.0)], muons, "give dral, such as cuts={\"dral\": 0.4}"),
+    ];
+    for (text, given, place, cure) in cases {
         let elements = elements(text, &[]);
         let found = said(by_name(&elements, &cuts(given)));
         assert_eq!(found, Some(format!("{place}{cure}")));

@@ -178,25 +178,7 @@ impl CardRun<'_> {
     fn decay(&self, observer: &mut dyn Observer) -> Result<RunResult> {
         let (cards, session) = (self.cards, &self.session);
         let spec = session.spec;
-        let functions = observer.functions();
-        let functions =
-            functions.map_or((false, false), |of| (of.cut.is_some(), of.bias.is_some()));
-        for (name, is_there, cure) in [
-            ("backend", spec.backend()? != "cpu", "set it to \"cpu\""),
-            (
-                "systematics",
-                spec.systematics.as_ref().is_some_and(|of| !of.is_empty()),
-                "leave it out",
-            ),
-            ("reweight", observer.reweights(), "leave it out"),
-            ("cut", functions.0, "leave it out"),
-            ("bias", functions.1, "leave it out"),
-        ] {
-            if is_there {
-                let what = format!("{name} is not for decays, whose events are made at once");
-                return Err(Error::run(what, cure));
-            }
-        }
+        check_decay(spec, observer)?;
         let none = Default::default();
         let elements =
             load::load_elements(&cards.source, Some(&cards.param_card), &none, spec.threads)?;
@@ -264,18 +246,7 @@ impl CardRun<'_> {
             observer,
         )?;
         let head = CommonBanner {
-            blocks: Blocks {
-                beams: InitBeams {
-                    codes: [plan.pdg, 0],
-                    energies: [plan.mass, 0.0],
-                    densities: [0; 2],
-                },
-                powers: Vec::new(),
-                matched: false,
-                clustering: false,
-                names: Vec::new(),
-                numbers,
-            },
+            blocks: decay_blocks(&plan, numbers),
             norm: Norm::from_card(cards.run_card.text("event_norm")),
             generator: generator(&cards.source.origin()),
             header: String::new(),
@@ -424,6 +395,42 @@ impl CardRun<'_> {
             beams: head.blocks.beams,
             weight_names: head.blocks.names.clone(),
         })
+    }
+}
+
+/// Checks that nothing is requested that runs of decays lack.
+fn check_decay(spec: &RunSpec, observer: &dyn Observer) -> Result<()> {
+    let functions = observer.functions();
+    let [cut, bias] = functions.map_or([false; 2], |of| [of.cut.is_some(), of.bias.is_some()]);
+    let systematics = spec.systematics.as_ref().is_some_and(|of| !of.is_empty());
+    for (name, is_there, cure) in [
+        ("backend", spec.backend()? != "cpu", "set it to \"cpu\""),
+        ("systematics", systematics, "leave it out"),
+        ("reweight", observer.reweights(), "leave it out"),
+        ("cut", cut, "leave it out"),
+        ("bias", bias, "leave it out"),
+    ] {
+        if is_there {
+            let what = format!("{name} is not for decays, whose events are made at once");
+            return Err(Error::run(what, cure));
+        }
+    }
+    Ok(())
+}
+
+/// The `<init>` of decays of a particle at rest.
+fn decay_blocks(plan: &decays::Decays, numbers: Vec<i32>) -> Blocks {
+    Blocks {
+        beams: InitBeams {
+            codes: [plan.pdg, 0],
+            energies: [plan.mass, 0.0],
+            densities: [0; 2],
+        },
+        powers: Vec::new(),
+        matched: false,
+        clustering: false,
+        names: Vec::new(),
+        numbers,
     }
 }
 

@@ -276,28 +276,14 @@ fn a_bias_is_that_of_a_module() {
         let found = bias("ptj_bias", &parameters).unwrap().unwrap();
         assert_eq!([found.target, found.power], wanted);
     }
-    for (module, parameters, message) in [
-        (
-            "my_bias",
-            none.to_owned(),
-            "bias_module = my_bias cannot be honoured: it is Fortran",
-        ),
-        (
-            "/x/ptj_bias",
-            none.to_owned(),
-            "bias_module = /x/ptj_bias cannot be honoured",
-        ),
-        (
-            "ptj_bias",
-            "{'ptj': 3}".to_owned(),
-            "bias_parameters has ptj, which ptj_bias has not; its",
-        ),
-        (
-            "ptj_bias",
-            format!("{{'{target}': 0}}"),
-            "ptj_bias_target_ptj = 0; it must be a positive",
-        ),
-    ] {
+    #[rustfmt::skip]
+    let cases = [
+        ("my_bias", none.to_owned(), "bias_module = my_bias cannot be honoured: it is Fortran"),
+        ("/x/ptj_bias", none.to_owned(), "bias_module = /x/ptj_bias cannot be honoured"),
+        ("ptj_bias", "{'ptj': 3}".to_owned(), "bias_parameters has ptj, which ptj_bias has not; its"),
+        ("ptj_bias", format!("{{'{target}': 0}}"), "ptj_bias_target_ptj = 0; it must be a positive"),
+    ];
+    for (module, parameters, message) in cases {
         let found = error(bias(module, &parameters));
         assert!(found.contains(message), "{found}");
     }

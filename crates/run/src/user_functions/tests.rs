@@ -267,40 +267,22 @@ fn files_of_the_card_replace_functions() {
 #[test]
 fn what_is_not_run_is_refused() {
     let sample = SampleOutput::new(&[CUT_OF_TOPS, HELPER].concat());
-    for (text, expected) in [
-        (
-            CUT_OF_TOPS.replace("logical function", "real*8 function"),
-            "does not recognise the header of DUMMY_CUTS; begin it with",
-        ),
-        (
-            HELPER.replace("user_pt", "own"),
-            "line 1: MG5aMC takes no function OWN from custom_fcts; give it",
-        ),
-        (
-            "      subroutine get_dummy_x1(x)\n      end\n".to_owned(),
-            "line 1: GET_DUMMY_X1 is not run here",
-        ),
-        (
-            format!("{CUT_OF_TOPS}      x=1\n"),
-            "line 18: there are statements outside of functions",
-        ),
-        (
-            format!("{CUT_OF_TOPS}{}", HELPER.replace("user_pt", "user_other")),
-            "USER_OTHER is called by no function that is run here",
-        ),
+    #[rustfmt::skip]
+    let cases = [
+        (CUT_OF_TOPS.replace("logical function", "real*8 function"),
+         "does not recognise the header of DUMMY_CUTS; begin it with"),
+        (HELPER.replace("user_pt", "own"), "line 1: MG5aMC takes no function OWN from custom_fcts; give it"),
+        ("      subroutine get_dummy_x1(x)\n      end\n".to_owned(), "line 1: GET_DUMMY_X1 is not run here"),
+        (format!("{CUT_OF_TOPS}      x=1\n"), "line 18: there are statements outside of functions"),
+        (format!("{CUT_OF_TOPS}{}", HELPER.replace("user_pt", "user_other")),
+         "USER_OTHER is called by no function that is run here"),
         (CUT_OF_TOPS.replace("ptj)", "ptj2)"), "PTJ2 is not declared"),
-        (
-            CUT_OF_TOPS
-                .replace("ptj)", "ptjmax+1d0*i)")
-                .replace("common", "call gauss(p)\n      common"),
-            "mine.f:10: GAUSS is called, which is not run here",
-        ),
+        (CUT_OF_TOPS .replace("ptj)", "ptjmax+1d0*i)") .replace("common", "call gauss(p)\n      common"),
+         "mine.f:10: GAUSS is called, which is not run here"),
         // While it is tried.
-        (
-            CUT_OF_TOPS.replace("dummy_cuts=.true.", "stop"),
-            "it stops here (STOP)",
-        ),
-    ] {
+        (CUT_OF_TOPS.replace("dummy_cuts=.true.", "stop"), "it stops here (STOP)"),
+    ];
+    for (text, expected) in cases {
         let file = sample.write("mine.f", &text);
         let error = sample.compiled(&file, "3").unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");

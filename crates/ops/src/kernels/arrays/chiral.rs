@@ -1,6 +1,6 @@
 //! Operations on spinors of one chirality ([`Spinors`]).
 
-use super::super::ffv::{propagate_first, propagate_second};
+use super::super::ffv::{add_vertex, propagate_first, propagate_second};
 use super::ArrayContext;
 use crate::arrays::{
     ArrayOp, CHIRAL, ChiralContract, ChiralLine, MasslessPropagator, Spinors, Unrolled,
@@ -127,27 +127,5 @@ impl<V: Simd> ArrayContext<'_, V> {
                 }
             }
         }
-    }
-}
-
-/// Adds the product of a slashed vector and a spinor, given its non-zero components: the first two or the last two. The
-/// product has the other two.
-#[inline(always)]
-pub(in crate::kernels) fn add_vertex<V: Simd, const IN: bool, const FIRST: bool>(
-    sum: [Cx<V>; 2],
-    [plus, minus, up, down]: [Cx<V>; 4],
-    [x, y]: [Cx<V>; 2],
-) -> [Cx<V>; 2] {
-    // Rows and columns of the same matrices.
-    let (one, other) = if IN { (down, up) } else { (up, down) };
-    match IN == FIRST {
-        true => [
-            plus.mul_add(x, one.mul_add(y, sum[0])),
-            other.mul_add(x, minus.mul_add(y, sum[1])),
-        ],
-        false => [
-            minus.mul_add(x, one.neg_mul_add(y, sum[0])),
-            plus.mul_add(y, other.neg_mul_add(x, sum[1])),
-        ],
     }
 }

@@ -1,6 +1,5 @@
 //! Diagrams that are cut at internal lines: products of the currents of both sides.
 
-use super::whole;
 use crate::recursion::berends_giele::{BerendsGiele, CurrentId};
 use crate::recursion::diagrams::{Family, Forest, LineKind};
 use mebridge_process::{LinearMap, Term, TermSource};
@@ -83,5 +82,15 @@ impl Products {
         let (vectors, spinors) = self.products.split_at(self.vectors);
         let node = |current: CurrentId| nodes[current as usize];
         [vectors, spinors].map(|products| products.iter().map(|sides| sides.map(node)).collect())
+    }
+}
+
+/// Rounds a number that is close to a small fraction (in sixths) to it.
+pub(super) fn whole(x: f64) -> f64 {
+    let sixths = (x * 6.0).round() / 6.0;
+    if (x - sixths).abs() < 1e-12 {
+        sixths
+    } else {
+        x
     }
 }

@@ -1,6 +1,6 @@
 //! Fermion at the root: products of spinors.
 
-use super::whole;
+use super::cut::whole;
 use crate::compiler::Compiler;
 use crate::recursion::berends_giele::{BerendsGiele, CurrentId};
 use crate::recursion::diagrams::{Family, Forest};

@@ -135,13 +135,3 @@ fn of_products(opcode: Opcode, products: &[[u32; 2]], base: Address) -> Batch {
     let operands = numbered.flat_map(|(&[a, b], at)| [a, b, base + 2 * at]);
     batch(opcode, operands.collect())
 }
-
-/// Rounds a number that is close to a small fraction (in sixths) to it.
-fn whole(x: f64) -> f64 {
-    let sixths = (x * 6.0).round() / 6.0;
-    if (x - sixths).abs() < 1e-12 {
-        sixths
-    } else {
-        x
-    }
-}

@@ -1,7 +1,7 @@
 //! Scalar at the root: products of scalars with the numbers that the vertices of the root with vectors multiply them by
 //! ([`scalar_lines`](crate::recursion::scalar_lines)). The root's own wavefunction is 1.
 
-use super::whole;
+use super::cut::whole;
 use crate::recursion::berends_giele::{BerendsGiele, CurrentId, Product};
 use crate::recursion::diagrams::{Family, Forest};
 use crate::recursion::scalar_lines::{Key, ScalarVertices, by_scalar, key, scale};

@@ -79,6 +79,36 @@ fn crates_use_what_the_table_says() {
     }
 }
 
+/// `rustdoc` would read a crate once more for them, so cargo looks for examples only where there are some.
+#[test]
+fn examples_in_documentation_are_run() {
+    let root = mebridge_testing::root();
+    let folders = std::fs::read_dir(root.join("crates")).expect("the crates");
+    for folder in folders.flatten().map(|folder| folder.path()) {
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        let mut texts = Vec::new();
+        sources(&folder.join("src"), &mut texts);
+        let lines = texts.iter().flat_map(|text| text.lines());
+        let fences = lines.filter_map(|line| {
+            let comment = line.trim_start();
+            let text = comment
+                .strip_prefix("///")
+                .or(comment.strip_prefix("//!"))?;
+            text.trim_start().strip_prefix("```")
+        });
+        let has_examples = fences
+            .step_by(2)
+            .any(|kind| !["text", "fortran"].contains(&kind));
+        let are_run = !manifest.contains("doctest = false") && folder.join("src/lib.rs").is_file();
+        assert_eq!(
+            has_examples,
+            are_run,
+            "{}: doctest in [lib]",
+            folder.display()
+        );
+    }
+}
+
 #[test]
 fn modules_of_the_root_crate_use_what_the_table_says() {
     let table = table("module of `src/`");

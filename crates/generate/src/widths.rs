@@ -1,13 +1,13 @@
 //! Widths as sums of partial widths, for cards that leave them to be computed.
 
-use super::expression::{BinaryOperator, Expr};
-use super::parameters::{needed, program};
-use super::{Decay, Model, ParticleId};
 use crate::matrix_elements::{TwoBody, two_body};
+use crate::model::expression::{BinaryOperator, Expr};
+use crate::model::{Decay, Model, ParticleId, needed, program};
 use crate::partial_widths::Formulas;
 use mebridge_process::arith::ValueId;
 use mebridge_process::model::AutoWidth;
 use mebridge_process::model::{CardParameter, NamedValue};
+use std::borrow::Cow;
 
 impl Model {
     /// Formulas for a width of the card, if the parameter is one: the sum of the model's partial widths or, if there
@@ -31,16 +31,11 @@ impl Model {
             return Ok(None);
         };
         // Parameters do not run here.
-        let squared = match self.running.is_empty() {
-            true => two_body(mother, self),
-            false => two_body(
-                mother,
-                &Model {
-                    running: Vec::new(),
-                    ..self.clone()
-                },
-            ),
-        }?;
+        let mut fixed = Cow::Borrowed(self);
+        if !self.running.is_empty() {
+            fixed.to_mut().running.clear();
+        }
+        let squared = two_body(mother, &fixed)?;
         let decays = squared.iter().map(|(particles, squared)| {
             // NaN if there is no |M|^2.
             let width = squared.as_ref().map_or(f64::NAN, |_| 1.0);
