@@ -638,6 +638,7 @@ fn umami_refuses_what_it_cannot_do() {
 /// Real emissions as MadGraph7's bridge for next to leading order calls them: what it checks after loading a library,
 /// then events of one flavour with g_s, of which it takes all squared orders.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a library and its calls")]
 fn umami_gives_the_squared_orders_of_real_emissions() {
     let folder = tempfile::tempdir().unwrap();
     let orders = [(6, 0), (4, 2), (2, 4)];

@@ -264,6 +264,7 @@ fn a_library_carries_a_process() {
 /// Libraries for the real emissions of MadGraph7, from the manifest of a subprocess directory. (tests/c/umami.rs calls such
 /// libraries as its bridge does.)
 #[test]
+#[expect(clippy::too_many_lines, reason = "a manifest and its libraries")]
 fn libraries_carry_the_real_emissions_of_a_manifest() {
     let d = tempfile::tempdir().unwrap();
     let library = std::env::current_exe().unwrap();

@@ -661,6 +661,7 @@ fn pairs_of_photons_are_nearly_products_at_small_x() {
 
 /// Results of MG5aMC 3.7.1's `ElectroweakFluxDriver.f`, as in [`bosons_are_those_of_fortran`], with `evaorder` and `eva_xcut`.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of numbers")]
 fn bosons_beyond_logarithms_are_those_of_fortran() {
     use BosonOrder::{LeadingPower, Logarithm, NextToLeadingPower};
     use Radiator::{Electron, Muon};

@@ -136,6 +136,19 @@ fn linked_legs(condition: &str) -> Option<[usize; 2]> {
     }
 }
 
+/// Checks that a Born has one coupling order. `int_constant` returns constants of its sum over helicities.
+fn check_orders(sum: &ProgramUnit, int_constant: impl Fn(&str) -> Option<i64>) -> Result<()> {
+    for (name, what) in [("NAMPSO", "amplitude"), ("NSQAMPSO", "squared")] {
+        if int_constant(name) != Some(1) {
+            return Err(sum.error(format!(
+                "the Born has several {what} coupling orders ({name}), as with electroweak corrections, and \
+                 mebridge serves one; generate with [QCD] and the lowest order of QED"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Reads a Born and its links.
 pub fn read<'l>(
     units: &BornUnits<'l>,
@@ -146,17 +159,7 @@ pub fn read<'l>(
     let frame = model.interpreter.declare_unit(sum, &sum.body()?)?;
     // NEXTERNAL is that of the real emissions.
     let legs = legs_of(sum, &model.interpreter, &frame)? - 1;
-    for (name, what) in [("NAMPSO", "amplitude"), ("NSQAMPSO", "squared")] {
-        match model.interpreter.int_constant(&frame, name) {
-            Some(1) => {}
-            _ => {
-                return Err(sum.error(format!(
-                    "the Born has several {what} coupling orders ({name}), as with electroweak corrections, and \
-                     mebridge serves one; generate with [QCD] and the lowest order of QED"
-                )));
-            }
-        }
-    }
+    check_orders(sum, |name| model.interpreter.int_constant(&frame, name))?;
     let data = |name: &str| integers(&model.interpreter, &frame, name).map_err(|w| sum.error(w));
     let (table, splits) = (data("NHEL")?, data("IJ_VALUES")?);
     let iden = one_iden(&data("IDEN_VALUES")?).map_err(|what| sum.error(what))?;

@@ -40,6 +40,9 @@ pub struct Amp2Cuts {
     cuts: Vec<(CutDiagram, CutKind)>,
 }
 
+/// The branches without a propagator, each with the address of its matrix and the line that is cut.
+type BareBranches<'a> = BTreeMap<(&'a Branch, CutKind), (Address, DiagramLine)>;
+
 /// How the matrices of both sides of a line give the sum over helicities.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum CutKind {
@@ -122,7 +125,7 @@ impl Amp2Cuts {
         }
         let mut plan: Vec<Batch> = Vec::new();
         let mut below: BTreeMap<TreeIndex, Address> = BTreeMap::new();
-        let mut above: BTreeMap<(&Branch, CutKind), (Address, DiagramLine)> = BTreeMap::new();
+        let mut above: BareBranches = BTreeMap::new();
         for (cut, kind) in &self.cuts {
             for &child in cut.bare.children.iter().chain([&cut.tree]) {
                 lowering.tree(compiler, child)?;
@@ -151,36 +154,7 @@ impl Amp2Cuts {
                 .into_iter()
                 .map(|(opcode, operands)| batch(opcode, operands)),
         );
-        // Bare branches are evaluated one after the other, in the same memory.
-        let branches: Vec<&Branch> = above.keys().map(|&(branch, _)| branch).collect();
-        let nodes = lowering.overlaid(compiler, &branches);
-        for ((&(branch, kind), &(matrix, line)), node) in above.iter().zip(nodes) {
-            let wavefunction = &compiler.wavefunctions[node as usize];
-            let lists = lowering.sides.evaluated(compiler, wavefunction, branch);
-            let coefficient = match kind {
-                CutKind::Symmetric => 1.0,
-                CutKind::OneChirality => std::f64::consts::SQRT_2,
-            };
-            for share in lowering.shares(compiler, branch, line.mass, coefficient)? {
-                let signs = compiler.wavefunctions[node as usize].signs.clone();
-                let others = other_operands(compiler, forest, &share, &signs, None);
-                let mut operands = Vec::new();
-                emit(
-                    compiler,
-                    &share,
-                    node,
-                    &lists.concat(),
-                    Mode::BARE,
-                    others,
-                    &mut operands,
-                );
-                plan.push(batch(share.opcode, operands));
-            }
-            let mut operands = Vec::new();
-            let wavefunction = &compiler.wavefunctions[node as usize];
-            square(wavefunction, &lists, matrix, &mut operands);
-            plan.push(batch(density(line), operands));
-        }
+        plan.extend(lowering.bare_branches(compiler, &above)?);
         let mut traces: SortedMap<Opcode, Vec<Address>> = SortedMap::new();
         let totals = compiler.allocate(self.cuts.len() as u32);
         for ((cut, kind), total) in self.cuts.iter().zip(totals..) {
@@ -482,6 +456,46 @@ impl SquareLowering<'_> {
         }
         self.lines.insert(tree, node);
         Some(())
+    }
+
+    /// Returns the operations of branches without propagators and of their matrices. The branches are evaluated one after
+    /// the other, in the same memory.
+    fn bare_branches(
+        &mut self,
+        compiler: &mut Compiler,
+        above: &BareBranches,
+    ) -> Option<Vec<Batch>> {
+        let mut batches = Vec::new();
+        let branches: Vec<&Branch> = above.keys().map(|&(branch, _)| branch).collect();
+        let nodes = self.overlaid(compiler, &branches);
+        for ((&(branch, kind), &(matrix, line)), node) in above.iter().zip(nodes) {
+            let wavefunction = &compiler.wavefunctions[node as usize];
+            let lists = self.sides.evaluated(compiler, wavefunction, branch);
+            let coefficient = match kind {
+                CutKind::Symmetric => 1.0,
+                CutKind::OneChirality => std::f64::consts::SQRT_2,
+            };
+            let signs = wavefunction.signs.clone();
+            for share in self.shares(compiler, branch, line.mass, coefficient)? {
+                let others = other_operands(compiler, self.forest, &share, &signs, None);
+                let (all, mut operands) = (lists.concat(), Vec::new());
+                emit(
+                    compiler,
+                    &share,
+                    node,
+                    &all,
+                    Mode::BARE,
+                    others,
+                    &mut operands,
+                );
+                batches.push(batch(share.opcode, operands));
+            }
+            let mut operands = Vec::new();
+            let wavefunction = &compiler.wavefunctions[node as usize];
+            square(wavefunction, &lists, matrix, &mut operands);
+            batches.push(batch(density(line), operands));
+        }
+        Some(batches)
     }
 
     /// Allocates wavefunctions for branches; all with the same number of components share memory.
