@@ -226,7 +226,8 @@ fn what_serves_is_told() {
         ("g g > t t~ g", "recursion", "recursion"),
         ("u u~ > g g g", "recursion", "colour-ordered"),
         ("g g > g g g", "diagrams", "colour-ordered"),
-        ("u u~ > e+ e- g g", "diagrams", "colour-ordered"),
+        ("u u~ > e+ e- g g", "recursion", "colour-ordered"),
+        ("u u~ > z z g", "diagrams", "recursion"),
     ] {
         let plans = plans(process);
         let (a, b) = (&plans["with_channels"], &plans["without_channels"]);
