@@ -120,20 +120,18 @@ pub fn recursion_serves(recursion: &Plan, diagrams: &Count, processor: Processor
         Processor::Gpu { .. } => (counted.squares, 0, (1, 1)),
     };
     let is_less = |cost: usize, listed: usize| times * (weighted(cost) + stored) < of * listed;
-    // Squares of diagrams with chirality are many small operations. (A core, 512z, speed with them over that of the
-    // diagrams, and ratio of costs: u c > u c e+ e- 0.92, 0.7; u u~ > e+ e- g 1.0, 0.7; g g > e+ e- u u~ 1.33, 0.6;
-    // u u~ > z g g g 1.7, 0.55; u u > e+ e- u u g 2.0, 0.47.)
-    let small = |cost: usize| match processor {
-        Processor::Core if kind.is_some_and(|kind| kind.chiral) => cost * 3 / 2,
-        _ => cost,
+    // Squared diagrams with chirality are many small operations. (A core, 512z, speed with them over that of the
+    // diagrams, and ratio of multiply-adds: u c > u c e+ e- 0.92, 0.71; u u~ > e+ e- g 1.0, 0.73; g g > e+ e- u u~ 1.3,
+    // 0.61; u u~ > z g g g 1.5, 0.60; u u > e+ e- u u g 1.6, 0.50.)
+    let with_squares = match processor {
+        Processor::Core if kind.is_some_and(|kind| kind.chiral) => {
+            counted.cost_with_channels() * 3 / 2
+        }
+        _ => counted.cost_with_channels() + twice,
     };
     Serves {
         without_channels: is_less(counted.cost(), diagrams.cost()),
-        with_channels: has_amp2
-            && is_less(
-                small(counted.cost_with_channels()) + twice,
-                diagrams.cost_with_channels(),
-            ),
+        with_channels: has_amp2 && is_less(with_squares, diagrams.cost_with_channels()),
     }
 }
 

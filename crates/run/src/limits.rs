@@ -101,11 +101,34 @@ impl PhaseSpaceCheck<'_> {
     }
 }
 
+/// Checks that events of these matrix elements can be made at an energy, GeV. Args: `name` is that of the process, if it
+/// is given by name.
+///
+/// # Errors
+/// A matrix element has too few legs or too little energy, or its incoming particles do not match the beams.
+pub fn check_elements(
+    elements: &[Element],
+    incoming: &Incoming,
+    energy: f64,
+    name: Option<&str>,
+) -> Result<()> {
+    for element in elements {
+        check(element, energy)?;
+    }
+    incoming.check(elements)?;
+    if let Some(name) = name {
+        for element in elements {
+            check_neutrinos(element, name)?;
+        }
+    }
+    Ok(())
+}
+
 /// Checks that events of a matrix element can be made at this energy, GeV.
 ///
 /// # Errors
 /// The process is a decay, has no channels, or its particles are too heavy.
-pub fn check(element: &Element, energy: f64) -> Result<()> {
+fn check(element: &Element, energy: f64) -> Result<()> {
     if element.described.incoming.len() != 2 || element.pdg().len() < LEGS_OF_SINGLE {
         return Err(Error::run(
             "events are generated for two particles that come in and one or more that go out"
@@ -139,7 +162,7 @@ pub fn check(element: &Element, energy: f64) -> Result<()> {
 ///
 /// # Errors
 /// A neutrino has two helicities.
-pub fn check_neutrinos(element: &Element, name: &str) -> Result<()> {
+fn check_neutrinos(element: &Element, name: &str) -> Result<()> {
     let described = &element.described;
     for (beam, (&code, &mass)) in described.incoming.iter().zip(&element.masses).enumerate() {
         let helicities: SortedSet<i8> = described.helicities.iter().map(|row| row[beam]).collect();
@@ -216,7 +239,7 @@ impl Incoming<'_> {
     /// # Errors
     /// Without densities, there are several pairs of incoming partons, or a single outgoing particle; or the beam
     /// beside a hadron has several particles, or others than the photons that it radiates.
-    pub fn check(&self, elements: &[Element]) -> Result<()> {
+    fn check(&self, elements: &[Element]) -> Result<()> {
         let processes = || elements.iter().flat_map(Element::options);
         let mirrored = elements.iter().any(Element::is_mirrored);
         if self.densities.is_none() {

@@ -178,40 +178,38 @@ pub fn completed(text: &str, model: &DependentValues) -> String {
         head.to_owned() + &of_block.iter().map(line).collect::<String>()
     };
     let masses = lines("mass", "  ");
-    // Behind the last entry of the block.
+    // After the last entry of the block.
     let (mut found, mut block, mut end) = (String::with_capacity(text.len()), None, None);
     for line in text.split_inclusive('\n') {
-        let mut words = without_comment(line).split_whitespace();
-        let key = match (words.next(), words.next()) {
-            (Some(word), name) if word.eq_ignore_ascii_case("block") => {
-                block = name.map(str::to_ascii_lowercase);
+        let words: Vec<&str> = without_comment(line).split_whitespace().collect();
+        let is = |word: &str| words[0].eq_ignore_ascii_case(word);
+        let entry = match words[..] {
+            [_, ref name @ ..] if is("block") => {
+                block = name.first().map(|name| name.to_ascii_lowercase());
                 None
             }
-            (Some(word), Some(code)) if word.eq_ignore_ascii_case("decay") => {
+            [_, code, ref number @ ..] if is("decay") => {
                 block = None;
-                code.parse().ok().map(|code| ("decay", code))
+                Some(("decay", code)).zip(number.first())
             }
-            (Some(code), Some(_)) if block.as_deref() == Some("mass") => {
-                code.parse().ok().map(|code| ("mass", code))
+            [code, ref number, ..] if block.as_deref() == Some("mass") => {
+                Some(("mass", code)).zip(Some(number))
             }
             _ => None,
         };
-        let number = key.and_then(|key| wrong.get(&key));
-        let number = number.zip(match key {
-            Some(("decay", _)) => words.next(),
-            _ => without_comment(line).split_whitespace().nth(1),
+        let replaced = entry.and_then(|((block, code), word)| {
+            let number = wrong.get(&(block, code.parse().ok()?))?;
+            let at = word.as_ptr() as usize - line.as_ptr() as usize;
+            Some([&line[..at], number, &line[at + word.len()..]])
         });
-        match number {
+        match replaced {
             None => found.push_str(line),
-            Some((number, word)) => {
-                let at = word.as_ptr() as usize - line.as_ptr() as usize;
-                found.extend([&line[..at], number, &line[at + word.len()..]]);
-            }
+            Some(parts) => found.extend(parts),
         }
         if !found.ends_with('\n') {
             found.push('\n');
         }
-        if block.as_deref() == Some("mass") && !without_comment(line).trim().is_empty() {
+        if block.as_deref() == Some("mass") && !words.is_empty() {
             end = Some(found.len());
         }
     }

@@ -130,7 +130,8 @@ impl RunPlan {
             scale: &scale,
             cuts: None,
         };
-        check_elements(cards, &elements, &incoming, energy)?;
+        let name = cards.source.name().map(|(name, _)| name);
+        limits::check_elements(&elements, &incoming, energy, name)?;
         let (mut requests, mut entries): (Vec<ElementRequest>, Vec<Cut>) = Default::default();
         let of_elements = elements.iter().zip(of_elements).zip(per_element);
         for (
@@ -236,25 +237,6 @@ fn check_ratio_of_scales(card: &RunCard) -> Result<()> {
         );
         let cure = "set it to 1, or set fixed_extra_scale and mue_ref_fixed";
         return Err(card.refused(what, cure));
-    }
-    Ok(())
-}
-
-/// Checks the particles of the matrix elements.
-fn check_elements(
-    cards: &Cards,
-    elements: &[Element],
-    incoming: &Incoming,
-    energy: f64,
-) -> Result<()> {
-    for element in elements {
-        limits::check(element, energy)?;
-    }
-    incoming.check(elements)?;
-    if let Some((name, _)) = cards.source.name() {
-        for element in elements {
-            limits::check_neutrinos(element, name)?;
-        }
     }
     Ok(())
 }

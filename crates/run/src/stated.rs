@@ -178,15 +178,9 @@ fn check(
     incoming: &Incoming,
     energy: f64,
 ) -> Result<()> {
-    for element in elements {
-        limits::check(element, energy)?;
-    }
-    incoming.check(elements)?;
-    if !ProcessChoice::parse(&spec.process).path.is_dir() {
-        for element in elements {
-            limits::check_neutrinos(element, &spec.process)?;
-        }
-    }
+    let is_folder = ProcessChoice::parse(&spec.process).path.is_dir();
+    let name = (!is_folder).then_some(&*spec.process);
+    limits::check_elements(elements, incoming, energy, name)?;
     poles::by_name(elements, cuts)
 }
 

@@ -279,9 +279,9 @@ fn cards_are_what_mg5amc_takes() {
 /// The square of the coupling of the Z' boson.
 const COUPLING: f64 = 0.0625;
 
-/// The width of a Z' boson of 500 GeV to quarks, by the formula of `decays.py`.
-fn to_quarks() -> f64 {
-    COUPLING * 500.0 * (1.0f64 - 0.16).sqrt() / (4.0 * std::f64::consts::PI)
+/// The width of a Z' boson of this mass to quarks of 100 GeV, by the formula of `decays.py`.
+fn to_quarks(mass: f64) -> f64 {
+    COUPLING * mass * (1.0 - 4e4 / (mass * mass)).sqrt() / (4.0 * std::f64::consts::PI)
 }
 
 fn near(a: f64, b: f64) -> bool {
@@ -310,7 +310,10 @@ fn widths_are_computed() {
     let card = fs::read_to_string(path.join("restrict_equal.dat")).unwrap();
     let restricted = |mass: &str| with_auto_width(&path, mass);
     let heavy = restricted("9000004 500.").unwrap();
-    assert!(near(width(&heavy), to_quarks() + COUPLING * 500.0 * 1.5));
+    assert!(near(
+        width(&heavy),
+        to_quarks(500.0) + COUPLING * 500.0 * 1.5
+    ));
     // MX is MQ and MS is 0: closed decays do not count.
     let light = restricted("9000004 150.").unwrap();
     assert!(near(width(&light), COUPLING * 150.0), "{}", width(&light));
@@ -334,10 +337,9 @@ fn widths_are_computed() {
     let auto = card
         .replace("9000004 1.", "9000004 300.")
         .replace("9000004 0.0", "9000004 Auto");
-    let lighter = COUPLING * 300.0 * (1.0f64 - 4.0 / 9.0).sqrt() / (4.0 * std::f64::consts::PI);
     assert!(near(
         widths(&auto).unwrap(),
-        lighter + COUPLING * 300.0 * 1.5
+        to_quarks(300.0) + COUPLING * 300.0 * 1.5
     ));
     assert_eq!(widths(&auto.replace("Auto", "7.5")), Ok(7.5));
     let error = widths(&auto.replace("Auto", "Auto@NLO")).unwrap_err();
@@ -373,7 +375,7 @@ fn widths_are_computed() {
 fn widths_without_formulas() {
     let (_folder, path) = copy();
     let restricted = |mass: &str| with_auto_width(&path, mass);
-    let by_vertices = to_quarks() * (1.0 - 0.16);
+    let by_vertices = to_quarks(500.0) * (1.0 - 0.16);
     let file = path.join("decays.py");
     let decays = fs::read_to_string(&file).unwrap();
     let with = |from: &str, to: &str| {

@@ -480,7 +480,7 @@ impl<T: Real> EventBlocks<'_, '_, T> {
         let scratch = &engine.scratch;
         // SAFETY: addresses from the plan and the scratch lie within the worker's memory.
         unsafe {
-            self.start_squares(m);
+            self.factors(m, true);
             self.currents::<V>(&channels.squares, &engine.squares);
             let mut total = V::zero();
             for &i in &channels.denominator {

@@ -37,37 +37,34 @@ impl<T: Real> EventBlocks<'_, '_, T> {
                 self.worker.bad = bad;
             }
             self.couplings(m, first, count);
-            let first = engine.plan.quantities_without_squares();
-            for sum in &engine.momenta[..first.momenta] {
-                momentum(m, sum);
-            }
             let crossed = engine.allowed == AllowedMomenta::Crossed;
             propagators::products(m, &engine.plan, crossed);
-            for propagator in &engine.plan.propagators[..first.propagators] {
-                propagators::inverse(m, propagator);
-            }
-            for f in &engine.factors[0] {
-                factor(m, &engine.plan.couplings, f);
-            }
+            self.factors(m, false);
             externals(m, engine);
         }
         Ok(())
     }
 
-    /// Computes the momenta, propagators and factors that only squared diagrams need.
+    /// Computes the momenta, propagators and factors of all calls, or those that only squared diagrams need.
     #[inline(always)]
-    pub(super) unsafe fn start_squares<V: Simd<Scalar = T>>(&self, m: Memory<V>) {
+    pub(super) unsafe fn factors<V: Simd<Scalar = T>>(&self, m: Memory<V>, of_squares: bool) {
         let engine = self.engine;
         let first = engine.plan.quantities_without_squares();
+        let momenta = engine.momenta.split_at(first.momenta);
+        let lines = engine.plan.propagators.split_at(first.propagators);
+        let (momenta, lines) = match of_squares {
+            false => (momenta.0, lines.0),
+            true => (momenta.1, lines.1),
+        };
         // SAFETY: addresses from the plan lie within the worker's memory.
         unsafe {
-            for sum in &engine.momenta[first.momenta..] {
+            for sum in momenta {
                 momentum(m, sum);
             }
-            for propagator in &engine.plan.propagators[first.propagators..] {
+            for propagator in lines {
                 propagators::inverse(m, propagator);
             }
-            for f in &engine.factors[1] {
+            for f in &engine.factors[usize::from(of_squares)] {
                 factor(m, &engine.plan.couplings, f);
             }
         }

@@ -158,7 +158,7 @@ fn lowered(
     if each {
         compiler.squared_amplitudes(listed).ok()?;
     } else if let Some(squares) = Amp2Cuts::find(&compiler, forest) {
-        squares.lower(&mut compiler, forest, recursion, &nodes)?;
+        squares.lower(&mut compiler, recursion, &nodes)?;
     }
     compiler.operations.recursion = Some(RecursionKind {
         cut: forest.cut.is_some(),

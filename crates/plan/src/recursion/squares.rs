@@ -36,8 +36,9 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;
 
 /// One cut for each AMP2 of a process.
-pub struct Amp2Cuts {
+pub struct Amp2Cuts<'a> {
     cuts: Vec<(CutDiagram, CutKind)>,
+    sides: Sides<'a>,
 }
 
 /// The branches without a propagator, each with the address of its matrix and the line that is cut.
@@ -53,10 +54,10 @@ enum CutKind {
     OneChirality,
 }
 
-impl Amp2Cuts {
+impl<'a> Amp2Cuts<'a> {
     /// Chooses a cut for each AMP2. `None` if an AMP2 is not the square of one amplitude without four-vector vertices, or
     /// no line of a diagram has a symmetric side or one chirality.
-    pub(super) fn find(compiler: &Compiler, forest: &mut Forest) -> Option<Amp2Cuts> {
+    pub(super) fn find(compiler: &Compiler, forest: &'a mut Forest) -> Option<Amp2Cuts<'a>> {
         let process = compiler.process;
         let (sets, _) = amp2_index(process);
         let mut ways: Vec<Vec<CutDiagram>> = Vec::new();
@@ -65,13 +66,14 @@ impl Amp2Cuts {
             let [amplitude] = square[..] else { return None };
             ways.push(forest.cuts(process, amplitude as usize)?);
         }
-        let mut sides = Sides::new(compiler, forest);
+        let forest: &Forest = forest;
+        let mut sides = Sides::new(forest);
         let legs = |cut: &CutDiagram| {
             let below = forest.lines[cut.tree as usize].legs.count_ones();
             below.max(process.legs.len() as u32 - below)
         };
         for ways in &mut ways {
-            ways.retain(|cut| sides.kind(cut).is_some());
+            ways.retain(|cut| sides.kind(compiler, cut).is_some());
             let least = ways.iter().map(legs).min()?;
             ways.retain(|cut| legs(cut) == least);
         }
@@ -88,23 +90,23 @@ impl Amp2Cuts {
                 (new, u32::MAX - serves[&cut.bare])
             })?;
             *used.entry(&best.bare).or_default() += 1;
-            cuts.push((best.clone(), sides.kind(best)?));
+            cuts.push((best.clone(), sides.kind(compiler, best)?));
         }
-        Some(Amp2Cuts { cuts })
+        Some(Amp2Cuts { cuts, sides })
     }
 
     /// Adds the operations to the compiler's plan. `nodes` are the wavefunctions of the currents.
     pub(super) fn lower(
-        &self,
+        self,
         compiler: &mut Compiler,
-        forest: &Forest,
         recursion: &BerendsGiele,
         nodes: &[u32],
     ) -> Option<()> {
+        let forest = self.sides.forest;
         let without_squares = compiler.plan.quantities();
         let mut lowering = SquareLowering {
             forest,
-            sides: Sides::new(compiler, forest),
+            sides: self.sides,
             lines: HashMap::default(),
             whole: HashSet::default(),
             batches: SortedMap::new(),
@@ -217,70 +219,50 @@ enum TopSpinor {
 /// Properties of the sides of lines.
 struct Sides<'a> {
     forest: &'a Forest,
-    /// Helicities by configuration and leg.
-    helicities: Vec<Vec<i8>>,
-    /// The spinors that are legs, each with the leg and the sign of its helicity.
-    massless: HashMap<u32, (usize, i8)>,
-    is_massless: HashMap<Quantity, bool>,
     /// For each tree whether a vertex of it depends on chirality.
     is_chiral: Vec<bool>,
+    /// The branches whose symmetry is known.
     symmetric: HashMap<Branch, bool>,
 }
 
 impl<'a> Sides<'a> {
-    fn new(compiler: &Compiler, forest: &'a Forest) -> Sides<'a> {
-        let legs = 0..compiler.values.len();
-        let configurations = 0..compiler.helicity_indices.len();
-        let row = |h: usize| legs.clone().map(|leg| compiler.helicity(h, leg)).collect();
-        let massless = |mass: Quantity| compiler.binding.value(mass) == 0.0;
-        let spinors = (0..).zip(&compiler.process.wavefunctions);
-        let spinors = spinors.filter_map(|(w, wavefunction)| match wavefunction {
-            Wavefunction::External(e) if is_spinor(e.kind) && massless(e.mass) => {
-                Some((w, (e.leg as usize, e.sign)))
-            }
-            _ => None,
-        });
+    fn new(forest: &'a Forest) -> Sides<'a> {
         let mut is_chiral = Vec::with_capacity(forest.trees.len());
         for tree in &forest.trees {
             let branch = tree.branch();
             is_chiral
                 .push(branch.is_some_and(|branch| is_branch_chiral(forest, &branch, &is_chiral)));
         }
-        let masses = forest.lines.iter().map(|line| line.mass);
         Sides {
             forest,
-            helicities: configurations.map(row).collect(),
-            massless: spinors.collect(),
-            is_massless: masses.map(|mass| (mass, massless(mass))).collect(),
             is_chiral,
             symmetric: HashMap::default(),
         }
     }
 
-    /// The spinor at the top of a tree; `None` if the tree vanishes.
-    fn top(&self, tree: TreeIndex, h: usize) -> Option<TopSpinor> {
+    /// The spinor at the top of a tree in a helicity configuration; `None` if the tree vanishes.
+    fn top(&self, compiler: &Compiler, tree: TreeIndex, h: usize) -> Option<TopSpinor> {
         match &self.forest.trees[tree as usize] {
-            Tree::Leg(w) => Some(match self.massless.get(w) {
-                Some(&(leg, sign)) => TopSpinor::Massless(sign * self.helicities[h][leg]),
-                None => TopSpinor::Other,
+            Tree::Leg(w) => Some(match compiler.process.wavefunctions[*w as usize] {
+                Wavefunction::External(e) if is_spinor(e.kind) && is_zero(compiler, e.mass) => {
+                    TopSpinor::Massless(e.sign * compiler.helicity(h, e.leg as usize))
+                }
+                _ => TopSpinor::Other,
             }),
             Tree::Vertex(branch) | Tree::Bare(branch) => {
-                let top = self.top_of_branch(branch, h)?;
-                let mass = self.forest.lines[tree as usize].mass;
-                Some(if self.is_massless[&mass] {
-                    top
-                } else {
-                    TopSpinor::Other
-                })
+                let top = self.top_of_branch(compiler, branch, h)?;
+                let line = self.forest.lines[tree as usize];
+                let is_massless = is_zero(compiler, line.mass);
+                Some(if is_massless { top } else { TopSpinor::Other })
             }
         }
     }
 
     /// The same for a branch of a massless line.
-    fn top_of_branch(&self, branch: &Branch, h: usize) -> Option<TopSpinor> {
+    fn top_of_branch(&self, compiler: &Compiler, branch: &Branch, h: usize) -> Option<TopSpinor> {
         let mut line = None;
         for &child in branch.children.iter() {
-            if let TopSpinor::Massless(chirality) = self.top(child, h)? {
+            if let TopSpinor::Massless(chirality) = self.top(compiler, child, h)? {
                 if line.is_some_and(|other| other != chirality) {
                     return None;
                 }
@@ -295,18 +277,17 @@ impl<'a> Sides<'a> {
     }
 
     /// Whether reversed helicities turn a branch into the mirrored one, and all of them have a reverse.
-    fn is_symmetric(&mut self, branch: &Branch) -> bool {
+    fn is_symmetric(&mut self, compiler: &Compiler, branch: &Branch) -> bool {
         if let Some(&known) = self.symmetric.get(branch) {
             return known;
         }
         let is_symmetric = !is_branch_chiral(self.forest, branch, &self.is_chiral) && {
             let legs = self.forest.legs_below(branch);
-            let helicities = (0..self.helicities.len())
-                .filter(|&h| self.top_of_branch(branch, h).is_some())
+            let helicities = (0..compiler.helicity_indices.len())
+                .filter(|&h| self.top_of_branch(compiler, branch, h).is_some())
                 .map(|h| {
-                    let all = self.helicities[h].iter().zip(0..);
-                    let mine = all.filter(|&(_, leg)| legs >> leg & 1 == 1);
-                    mine.map(|(helicity, _)| *helicity).collect()
+                    let mine = (0..compiler.values.len()).filter(|leg| legs >> leg & 1 == 1);
+                    mine.map(|leg| compiler.helicity(h, leg)).collect()
                 });
             let all: HashSet<Vec<i8>> = helicities.collect();
             all.iter().all(|helicities| {
@@ -318,26 +299,20 @@ impl<'a> Sides<'a> {
         is_symmetric
     }
 
-    fn is_tree_symmetric(&mut self, tree: TreeIndex) -> bool {
-        let branch = self.forest.trees[tree as usize].branch();
-        branch.is_some_and(|branch| self.is_symmetric(&branch))
-    }
-
     /// How a cut gives the sum over helicities, if it does.
-    fn kind(&mut self, cut: &CutDiagram) -> Option<CutKind> {
+    fn kind(&mut self, compiler: &Compiler, cut: &CutDiagram) -> Option<CutKind> {
         let line = self.forest.lines[cut.tree as usize];
+        let sides = [cut.bare, self.forest.trees[cut.tree as usize].branch()?];
         if line.kind == LineKind::Scalar
-            || self.is_symmetric(&cut.bare)
-            || self.is_tree_symmetric(cut.tree)
+            || sides.iter().any(|side| self.is_symmetric(compiler, side))
         {
             return Some(CutKind::Symmetric);
         }
-        let configurations = || 0..self.helicities.len();
-        let one = self.is_massless[&line.mass]
-            && is_of_one_chirality(configurations().filter_map(|h| self.top(cut.tree, h)))
-            && is_of_one_chirality(
-                configurations().filter_map(|h| self.top_of_branch(&cut.bare, h)),
-            );
+        let has_one = |side| {
+            let all = 0..compiler.helicity_indices.len();
+            is_of_one_chirality(all.filter_map(|h| self.top_of_branch(compiler, side, h)))
+        };
+        let one = is_zero(compiler, line.mass) && sides.iter().all(has_one);
         one.then_some(CutKind::OneChirality)
     }
 
@@ -349,9 +324,9 @@ impl<'a> Sides<'a> {
         line: &WavefunctionInstances,
         branch: &Branch,
     ) -> [Vec<Example>; 2] {
-        let is_symmetric = self.is_symmetric(branch);
+        let is_symmetric = self.is_symmetric(compiler, branch);
         let mut lists = [Vec::new(), Vec::new()];
-        for (instance, h) in self.existing(line, branch) {
+        for (instance, h) in self.existing(compiler, line, branch) {
             match compiler.reversed(line, h).filter(|_| is_symmetric) {
                 Some(reversed) if reversed < instance as usize => (),
                 Some(reversed) if reversed > instance as usize => lists[1].push((instance, h)),
@@ -364,12 +339,19 @@ impl<'a> Sides<'a> {
     /// The combinations of helicities for which a branch does not vanish.
     fn existing(
         &self,
+        compiler: &Compiler,
         line: &WavefunctionInstances,
         branch: &Branch,
-    ) -> impl Iterator<Item = Example> {
+    ) -> Vec<Example> {
         let examples = line.examples.iter().copied();
-        examples.filter(|&(_, h)| self.top_of_branch(branch, h).is_some())
+        examples
+            .filter(|&(_, h)| self.top_of_branch(compiler, branch, h).is_some())
+            .collect()
     }
+}
+
+fn is_zero(compiler: &Compiler, mass: Quantity) -> bool {
+    compiler.binding.value(mass) == 0.0
 }
 
 fn is_spinor(kind: ExternalKind) -> bool {
@@ -441,7 +423,7 @@ impl SquareLowering<'_> {
             let operands = self.batches.entry(at).or_default();
             let of_line = &compiler.wavefunctions[node as usize];
             let examples = match self.whole.contains(&tree) {
-                true => self.sides.existing(of_line, branch).collect(),
+                true => self.sides.existing(compiler, of_line, branch),
                 false => self.sides.evaluated(compiler, of_line, branch).concat(),
             };
             emit(
@@ -562,7 +544,7 @@ impl SquareLowering<'_> {
         let fermions = lines.filter(|line| is_fermion(line.kind));
         let result = is_fermion(family.kind(branch.result)).then_some(mass);
         let mut masses = fermions.map(|line| line.mass).chain(result);
-        let massless = masses.all(|mass| compiler.binding.value(mass) == 0.0);
+        let massless = masses.all(|mass| is_zero(compiler, mass));
         for share in &mut shares {
             share.massless = compiler.half_spinors && massless;
         }
